@@ -11,6 +11,7 @@
         * :exc:`DiskFailed` - a write or fdatasync failed: nothing may be confirmed after this
         * :exc:`Corrupt` - a record that had been synced can't be read any more
         * :exc:`LaterVersion` - a later version wrote what this one doesn't know
+    * :exc:`LinkError` - another node sent what no link between nodes carries, or may not be linked
     * :exc:`BadConfiguration` - an option or a config file can't be used
     * :exc:`ClusterRefused` - the node can't be one of the cluster that it was told to join
     * :exc:`AddressUnavailable` - a listener can't have the address that it is configured for
@@ -101,6 +102,11 @@ class Corrupt(StoreError):
 class LaterVersion(StoreError):
     """The data folder has records of a kind that this version doesn't know. Start the version that
     wrote them, or restore a backup."""
+
+
+class LinkError(ReferenceBrokerError):
+    """Another node, or whoever has its address, broke the rules of a link, or may not have one. The
+    link ends, and the message is one line for the log of either end."""
 
 
 class BadConfiguration(ReferenceBrokerError):

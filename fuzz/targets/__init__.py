@@ -6,6 +6,7 @@ from fuzz.targets import (
     frames,
     headers,
     json_bodies,
+    link_frames,
     methods,
     segments,
     tables,
@@ -15,7 +16,14 @@ from fuzz.targets import (
 TARGETS: dict[str, Target] = {
     module.TARGET.name: module.TARGET
     for module in (
-        *(frames, methods, headers, tables, json_bodies, segments),
-        *(watch_streams, conversation),
+        frames,
+        methods,
+        headers,
+        tables,
+        json_bodies,
+        segments,
+        link_frames,
+        watch_streams,
+        conversation,
     )
 }

@@ -172,7 +172,7 @@ def vhost_deleted_in_name_only(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(VirtualHosts, "remove", nothing)
 
 
-@mutant("vhosts", worlds=with_feature("vhosts"), showed_at=41)
+@mutant("vhosts", worlds=with_feature("vhosts"), showed_at=233)
 def a_deleted_vhost_leaves_its_queues_in_the_log(patch: pytest.MonkeyPatch) -> None:
     """They are found by the next one of its name, after a start."""
 

@@ -82,9 +82,11 @@ class Lost(NamedTuple):
 
 class Refused(NamedTuple):
     """The transaction was not carried out, and will not be; ``reason`` is for the operator, in one
-    line."""
+    line. ``lasting``: nor would the same one be, if it were proposed again; its lease is gone, or
+    etcd takes no such request from this user."""
 
     reason: str
+    lasting: bool = False
 
 
 class InDoubt(NamedTuple):

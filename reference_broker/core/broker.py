@@ -134,6 +134,7 @@ class Broker:
     def _share(self, parts: VHostParts) -> None:
         """Have the parts that the broker has in common with its virtual hosts."""
         self.definitions = parts.definitions
+        self._clock_mark = parts.clock_mark
         self.ids = parts.ids
         self.moment = parts.moment
         self.window = parts.window
@@ -168,6 +169,7 @@ class Broker:
         :meth:`~reference_broker.core.queue.queue.Queue.restore`. Raises :exc:`Corrupt`, and
         :exc:`LaterVersion` for what this version doesn't know."""
         refuse_unknown_kinds(definitions, self.version)
+        self._clock_mark.restore(definitions)
         self.global_parameters.restore(definitions)
         self._virtual_hosts.restore(definitions)
         kinds = (access_definition.SET_UP, access_definition.VHOST, access_definition.USER)
@@ -262,6 +264,7 @@ class Broker:
         if not self._disk_low:
             self.alarms.clear(Alarm.DISK)
         self.ledger.reached(position)
+        self._clock_mark.synced()
         self.waiting_publishers.wake()
         self.finish()
 

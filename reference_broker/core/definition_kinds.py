@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from reference_broker.core.access import access_definition
 from reference_broker.core.journal.definition_keys import (
     BINDING,
+    CLOCK,
     COUNT,
     COUNTS,
     DELAYS,
@@ -37,6 +38,7 @@ KNOWN_KINDS = (
     COUNTS,
     COUNT,
     DELAYS,
+    CLOCK,
     access_definition.VHOST,
     access_definition.USER,
     access_definition.PERMISSION,

@@ -23,6 +23,7 @@ from reference_broker.core.base.moment import Moment
 from reference_broker.core.dead_letter.dead_letters import DeadLetters
 from reference_broker.core.exchange.arriving import Arriving
 from reference_broker.core.index.memory_window import MemoryWindow
+from reference_broker.core.journal.clock_mark import ClockMark
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
@@ -104,6 +105,7 @@ class QueueHost:
     ) -> None:
         self.journal: Journal = RecordingJournal() if journal is None else journal
         self.moment = Moment(0.0, wall_ms)
+        self.clock_mark = ClockMark(self.journal, self.moment)
         self.deadlines = Deadlines()
         self.vhost_name = "/"
         self.window = MemoryWindow()

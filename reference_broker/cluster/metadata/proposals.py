@@ -59,7 +59,7 @@ class ProposalsState(Enum):
     ASKING = auto()
     PAUSED = auto()
     LOOKING = auto()
-    REPLACED = auto()
+    ENDED = auto()
 
 
 class ProposalsEvent(Enum):
@@ -69,20 +69,22 @@ class ProposalsEvent(Enum):
     WON = auto()
     LOST = auto()
     NO_ANSWER = auto()
+    REFUSED = auto()
     AGAIN = auto()
     SEEN = auto()
-    REPLACED = auto()
+    END = auto()
 
 
 PROPOSALS_TABLE = TransitionTable(
     {
         (ProposalsState.IDLE, ProposalsEvent.ASK): ProposalsState.ASKING,
         (ProposalsState.ASKING, ProposalsEvent.WON): ProposalsState.IDLE,
+        (ProposalsState.ASKING, ProposalsEvent.REFUSED): ProposalsState.IDLE,
         (ProposalsState.ASKING, ProposalsEvent.LOST): ProposalsState.LOOKING,
         (ProposalsState.ASKING, ProposalsEvent.NO_ANSWER): ProposalsState.PAUSED,
         (ProposalsState.PAUSED, ProposalsEvent.AGAIN): ProposalsState.IDLE,
         (ProposalsState.LOOKING, ProposalsEvent.SEEN): ProposalsState.IDLE,
-        **{(state, ProposalsEvent.REPLACED): ProposalsState.REPLACED for state in ProposalsState},
+        **{(state, ProposalsEvent.END): ProposalsState.ENDED for state in ProposalsState},
     }
 )
 
@@ -125,6 +127,9 @@ class Proposals:
         """Of the transaction of the batch; a later number is asked for to stand down from it."""
         self._is_in_doubt = False
         """The transaction of the batch may have been carried out, or may be yet."""
+        self._alone = 0
+        """Proposals at the head of those that wait which are asked for one by one, since etcd
+        takes one of them from nobody."""
         self._trouble = "no answer so far"
         view.follow(self._key, self)
 
@@ -147,8 +152,8 @@ class Proposals:
         """Have ``changes`` made, if every compare holds; keys come without the prefix. ``answer``
         is called once, never within the call: after :data:`PATIENCE_S` at the latest."""
         proposal = Proposal(compares, changes, answer)
-        if self.state is ProposalsState.REPLACED:
-            self._after(0, partial(proposal.end, Refused("another run of this node has begun")))
+        if self.state is ProposalsState.ENDED:
+            self._after(0, partial(proposal.end, Refused("the node is ending")))
             return
         if len(self._waiting) >= WAITING_MAX:
             reason = f"{WAITING_MAX} changes of the cluster's metadata are waiting for etcd"
@@ -159,14 +164,27 @@ class Proposals:
         if self.state is ProposalsState.IDLE and self._has_begun:
             self._ask_next()
 
+    def end(self, reason: str) -> None:
+        """Ask nothing more; whoever was not answered is told :class:`InDoubt`, and ``reason``.
+        Idempotent."""
+        if self.state is ProposalsState.ENDED:
+            return
+        self._pass(ProposalsEvent.END)
+        self._pause.end()
+        unanswered = [*self._batch.proposals, *self._waiting]
+        self._batch, self._waiting = Batch(), deque()
+        for proposal in unanswered:
+            proposal.end(InDoubt(reason))
+
     def changed(self, event: Event) -> None:
         """See :class:`~reference_broker.cluster.metadata.view.Follower`: the node's own key."""
         if event.key != self._key or event.value is None:
             return
         run, number = event.value.decode().split()
         self._seen = (int(run), int(number), event.revision)
-        if int(run) > self._run:
-            self._end()
+        if int(run) > self._run and self.state is not ProposalsState.ENDED:
+            self.end("another run of this node has begun")
+            self._replaced()
 
     # Asking
 
@@ -177,10 +195,11 @@ class Proposals:
         """Ask for the transaction of what waits, if anything does; the first one of a run is asked
         for in any case."""
         self._batch = batch = Batch()
-        while self._waiting:
+        while self._waiting and not (self._alone and batch.proposals):
             if self._waiting[0].is_open and not batch.take(self._waiting[0]):
                 break
             self._waiting.popleft()
+        self._alone = max(self._alone - 1, 0)
         if batch.proposals or not self._is_claimed:
             self._number += 1
             self._batch_number = self._number
@@ -203,7 +222,7 @@ class Proposals:
 
     def _answered(self, outcome: Outcome) -> None:
         if self.state is not ProposalsState.ASKING:
-            return  # replaced meanwhile
+            return  # ended meanwhile
         if isinstance(outcome, Won):
             self._pause.reset()
             self._pass(ProposalsEvent.WON)
@@ -212,6 +231,10 @@ class Proposals:
             self._pause.reset()
             self._pass(ProposalsEvent.LOST)
             self._look(outcome.revision)
+        elif isinstance(outcome, Refused) and outcome.lasting and not self._stands_down:
+            self._pause.reset()
+            self._pass(ProposalsEvent.REFUSED)
+            self._refused(outcome)
         else:
             self._pass(ProposalsEvent.NO_ANSWER)
             self._trouble = outcome.reason
@@ -255,6 +278,20 @@ class Proposals:
         else:
             self._sort_out(revision)
 
+    def _refused(self, refused: Refused) -> None:
+        """etcd does not take the transaction, for the sake of one of the batch: find out which."""
+        if self._is_in_doubt:  # it may have taken it before
+            self._stand_down()
+            return
+        ended = self._batch.proposals
+        if len(ended) > 1:
+            self._alone = len(ended)
+            self._put_back(ended)
+            ended = []
+        self._ask_next()
+        for proposal in ended:
+            proposal.end(refused)
+
     def _look(self, revision: int) -> None:
         """Find out which compare it was, when the view has seen what etcd had seen."""
         seen = partial(self._seen_why, revision)
@@ -265,7 +302,7 @@ class Proposals:
 
     def _seen_why(self, lost_at: int) -> None:
         if self.state is not ProposalsState.LOOKING:
-            return  # replaced meanwhile
+            return  # ended meanwhile
         self._pass(ProposalsEvent.SEEN)
         run, number, revision = self._seen
         if run == self._run and self._batch_number <= number <= self._number:
@@ -275,10 +312,14 @@ class Proposals:
         if self._stands_down:
             self._ask()
         elif self._is_in_doubt:
-            self._number += 1
-            self._ask()
+            self._stand_down()
         else:
             self._sort_out(lost_at)
+
+    def _stand_down(self) -> None:
+        """Shut out whatever of the batch may still be under way."""
+        self._number += 1
+        self._ask()
 
     def _sort_out(self, lost_at: int) -> None:
         """The transaction of the batch was not carried out and never will be: answer those whose
@@ -291,17 +332,3 @@ class Proposals:
 
     def _holds(self, proposal: Proposal) -> bool:
         return all(self._view.revision_of(key) == revision for key, revision in proposal.compares)
-
-    # The end
-
-    def _end(self) -> None:
-        """A later run of the node has begun."""
-        if self.state is ProposalsState.REPLACED:
-            return
-        self._pass(ProposalsEvent.REPLACED)
-        self._pause.end()
-        unanswered = [*self._batch.proposals, *self._waiting]
-        self._batch, self._waiting = Batch(), deque()
-        for proposal in unanswered:
-            proposal.end(InDoubt("another run of this node has begun"))
-        self._replaced()

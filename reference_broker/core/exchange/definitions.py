@@ -8,6 +8,7 @@
     binding     | 1 | flags u8 | number u64    | source, destination, key shortstr | arguments |
     counts      see reference_broker.core.queue.delivery_counts
     ~delays     see reference_broker.core.queue.delayed_returns
+    ~clock      see reference_broker.core.journal.clock_mark
 
 The leading 1 is the version of the layout. Arguments are a field table, so that their types
 survive. A key is ``kind/virtual host/name``, with a digest in place of a binding's name: the same

@@ -102,10 +102,12 @@ class HeldUntilDue:
         self._restored_ms = self._queue.env.moment.wall_ms
 
     def may_have_left(self, sequence: int, content: Content) -> bool:
-        """True where it was due at the start; and for a dead letter, which may have been on its way
-        here from a queue that it had left before."""
-        due_ms = self._queue.index.expires_at(sequence)
-        return due_ms <= self._restored_ms or has_died(content.header)
+        """True where it was due at the start, or at a time that the clock may have reached before;
+        and for a dead letter, which may have been on its way here from a queue that it had left
+        before."""
+        queue = self._queue
+        over_ms = max(self._restored_ms, queue.env.clock_mark.restored_ms)
+        return queue.index.expires_at(sequence) <= over_ms or has_died(content.header)
 
     def drop_overdue(self) -> bool:
         """True: nobody is served from here."""
@@ -115,12 +117,14 @@ class HeldUntilDue:
         """Route what is due, and see to it that the next one is noticed."""
         self._keep_what_is_due_soon()
         queue, order = self._queue, self._order
-        now_ms = queue.env.moment.wall_ms
+        mark, now_ms = queue.env.clock_mark, queue.env.moment.wall_ms
         if not self._open(now_ms):
             return False
         while (head := order.head()) is not None and head[0] <= now_ms:
             sequence = head[1]
             if queue.index.ready_entry(sequence) is not None:
+                if queue.durable and not mark.allows(head[0], self._time_has_come):
+                    return True  # The queue is dispatched again when that is on the disk.
                 if sequence not in queue.contents:
                     self._read_ahead()
                     return True  # The queue is dispatched again when it is here.
@@ -189,6 +193,8 @@ class HeldUntilDue:
         self.watching = when_ms is not None
         if when_ms is None:
             return
+        if self._queue.durable:
+            when_ms = self._queue.env.clock_mark.prepare(when_ms)
         deadline = self._deadline
         if deadline is not None and deadline.pending:
             if deadline.when_ms <= when_ms:

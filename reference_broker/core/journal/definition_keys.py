@@ -4,6 +4,7 @@ Which value stands behind a key is the business of the room that writes it:
 :mod:`reference_broker.core.exchange.definitions` for exchanges, queues and bindings,
 :mod:`~reference_broker.core.queue.delivery_counts` and
 :mod:`~reference_broker.core.queue.delayed_returns` for counts and delays,
+:mod:`~reference_broker.core.journal.clock_mark` for the clock mark,
 :mod:`~reference_broker.core.policy.policy_definition` for policies.
 """
 
@@ -25,6 +26,7 @@ COUNTS = "counts"
 COUNT = "count"
 """The kind of a delivery count that an earlier version kept by itself."""
 DELAYS = "~delays"
+CLOCK = "~clock"
 
 _PREFIXES_KEPT = 1_024
 """Of kinds and virtual hosts: a queue may go with a hundred thousand bindings, each with a key."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reference_broker.core.base.deadlines import Deadlines
     from reference_broker.core.base.moment import Moment
     from reference_broker.core.index.memory_window import MemoryWindow
+    from reference_broker.core.journal.clock_mark import ClockMark
     from reference_broker.core.journal.journal import Journal
     from reference_broker.core.message.message_headers import MessageHeaders
     from reference_broker.core.queue.death import Death, DeathReason
@@ -133,6 +134,7 @@ class QueueEnvironment(Protocol):
     """A virtual host, as its queues see it."""
 
     journal: Journal
+    clock_mark: ClockMark
     moment: Moment
     deadlines: Deadlines
     vhost_name: str

@@ -23,6 +23,7 @@ from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE, Exchange
 from reference_broker.core.exchange.router import Router
 from reference_broker.core.index.memory_window import MemoryWindow
+from reference_broker.core.journal.clock_mark import ClockMark
 from reference_broker.core.journal.definition_store import DefinitionStore, JournalDefinitions
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.queue.dirty_queues import DirtyQueues, Urgent
@@ -62,11 +63,13 @@ class VHostParts:
     budget: Budget = field(default_factory=Budget)
     queues_by_id: dict[int, Queue] = field(default_factory=dict)
     touched: list[DirtyQueues] = field(default_factory=list)
+    clock_mark: ClockMark = field(init=False)
     definitions: DefinitionStore = field(init=False)
     work: Portions = field(init=False)
     locks: Locks = field(init=False)
 
     def __post_init__(self) -> None:
+        self.clock_mark = ClockMark(self.journal, self.moment)
         self.definitions = JournalDefinitions(self.journal)
         self.work = Portions(self.budget)
         self.locks = Locks(self.work, self.budget)
@@ -88,6 +91,7 @@ class VHost:
     ) -> None:
         self.name = self.vhost_name = name
         self.journal = parts.journal
+        self.clock_mark = parts.clock_mark
         self.definitions = parts.definitions
         self.moment = parts.moment
         self.deadlines = parts.deadlines

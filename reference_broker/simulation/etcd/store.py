@@ -58,11 +58,11 @@ class EtcdStore:
         puts = [change for change in transaction.changes if isinstance(change, Put)]
         reason = refusal(transaction)
         if reason or (self.full and puts):
-            return Refused(reason or NO_SPACE)
+            return Refused(reason or NO_SPACE, lasting=bool(reason))
         if any(self._written(key) != revision for key, revision in transaction.compares):
             return Lost(self.revision)
         if any(put.lease and put.lease not in self._leases for put in puts):
-            return Refused(NO_LEASE)
+            return Refused(NO_LEASE, lasting=True)
         revision = self.revision + 1
         self._commit(
             [

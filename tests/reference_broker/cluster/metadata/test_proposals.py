@@ -257,3 +257,37 @@ def test_too_many_are_refused() -> None:
     node.clock.forward(0)
     assert [key for key, _ in node.answers] == ["one too many"]
     assert "waiting for etcd" in str(node.answers[0][1])
+
+
+def test_what_etcd_takes_from_nobody_is_found_and_the_others_go_on() -> None:
+    node = Node()
+    node.propose("first")
+    for key in "abc":
+        node.propose(key)
+    node.win(11)
+    lasting = Refused("requested lease not found", lasting=True)
+    node.etcd.answer(lasting)
+    assert _keys(node.win(12)) == [OWN, "a"]
+    assert _keys(node.etcd.answer(lasting)) == [OWN, "b"]
+    assert _keys(node.win(13)) == [OWN, "c"]
+    assert node.answers[1:] == [("a", Won(12)), ("b", lasting), ("c", Won(13))]
+    for key in "de":
+        node.propose(key)
+    node.win(14)
+    for key in "fg":
+        node.propose(key)
+    node.win(15)
+    assert _keys(node.win(16)) == [OWN, "f", "g"]
+
+
+def test_what_is_taken_from_nobody_any_more_may_have_been_taken_before() -> None:
+    node = Node()
+    node.propose("a")
+    node.etcd.answer(InDoubt("no answer in time"))
+    node.clock.forward(0.1)
+    lasting = Refused("requested lease not found", lasting=True)
+    node.etcd.answer(lasting)
+    assert node.answers == []
+    assert _keys(node.win(11)) == [OWN]  # it stands down
+    assert _keys(node.etcd.answer(lasting)) == [OWN, "a"]
+    assert node.answers == [("a", lasting)]

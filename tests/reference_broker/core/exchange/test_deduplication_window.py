@@ -322,6 +322,7 @@ def test_a_dead_letter_that_a_delayed_exchange_holds_passes_when_it_is_due(
     client.publish("w", b"body", properties=properties)
     reject_head(client, "w")
     assert ready(vhost, "w") == 0
+    lone.sync()
     lone.pass_time(1)
     assert ready(vhost, "w") == 1
 
@@ -338,6 +339,7 @@ def test_a_delayed_message_is_asked_about_when_it_is_due(
         headers = {"x-delay": 1_000}
         properties = Properties(delivery_mode=2, message_id=name, headers=headers)
         client.publish("", b"body", exchange="later", properties=properties)
+    lone.sync()
     lone.pass_time(1)
     window = vhost.queues["w"].deduplication
     assert window is not None

@@ -17,6 +17,8 @@ from mqkit.wire.methods import (
     ExchangeDelete,
 )
 from reference_broker.core.index.memory_window import MemoryWindow
+from reference_broker.core.journal import clock_mark
+from reference_broker.core.journal.clock_mark import AHEAD_MS, STEP_MS, encode_mark
 from reference_broker.core.queue.queue import Queue
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -29,7 +31,11 @@ def journal() -> RecordingJournal:
 
 @pytest.fixture
 def lone(journal: RecordingJournal) -> LoneBroker:
-    return LoneBroker(journal)
+    """Its clock mark is far ahead, so that nothing waits for that."""
+    lone = LoneBroker(journal)
+    far = encode_mark(lone.wall_ms << 1)
+    lone.broker.vhosts["/"].clock_mark.restore({clock_mark.KEY: far})
+    return lone
 
 
 @pytest.fixture
@@ -224,6 +230,7 @@ def test_many_at_once_are_routed_in_portions() -> None:
     client = client_of(lone)
     for number in range(25):
         publish(client, b"%d" % number, 500)
+    lone.sync()
     lone.wall_ms += 500
     lone.now_s += 0.5
     queue = lone.broker.vhosts["/"].queues["q"]
@@ -235,6 +242,75 @@ def test_many_at_once_are_routed_in_portions() -> None:
     assert queue.ready == 25
     assert len(seen) >= 2
     assert drained(client) == [b"%d" % number for number in range(25)]
+
+
+def marks(journal: RecordingJournal) -> list[bytes]:
+    return [record[2] for record in journal.records if record[:2] == ("define", clock_mark.KEY)]
+
+
+def test_it_comes_when_a_mark_above_its_time_is_on_the_disk(journal: RecordingJournal) -> None:
+    lone = LoneBroker(journal)
+    client = client_of(lone)
+    lone.sync()
+    publish(client, b"a", 100)
+    assert marks(journal) == [encode_mark(lone.wall_ms + STEP_MS)]
+    lone.pass_time(0.2)
+    assert held(lone).ready == 1
+    assert lone.broker.deadlines.next_ms() is None, "time is not what it waits for"
+    lone.sync()
+    assert drained(client) == [b"a"]
+
+
+def test_the_mark_is_there_before_a_later_message_needs_it(journal: RecordingJournal) -> None:
+    lone = LoneBroker(journal)
+    client = client_of(lone)
+    publish(client, b"a", 60_000)
+    assert marks(journal) == []
+    lone.pass_time((60_000 - AHEAD_MS) / 1_000)
+    assert marks(journal) == [encode_mark(lone.wall_ms + STEP_MS)]
+    lone.sync()
+    lone.pass_time(AHEAD_MS / 1_000)
+    answer_fetches(lone)
+    assert drained(client) == [b"a"]
+
+
+def test_one_mark_is_for_the_messages_of_some_seconds(journal: RecordingJournal) -> None:
+    lone = LoneBroker(journal)
+    client = client_of(lone)
+    for delay_ms in range(0, 30_000, 100):
+        publish(client, b"", delay_ms + 1)
+    for second in range(1, 31):
+        lone.sync()
+        lone.pass_time(1)
+        answer_fetches(lone)
+        assert len(drained(client)) == 10, second
+    assert len(marks(journal)) == 4
+
+
+def test_what_no_log_keeps_needs_no_mark(journal: RecordingJournal) -> None:
+    lone = LoneBroker(journal)
+    client = client_of(lone)
+    vhost = lone.broker.vhosts["/"]
+    arguments = {"x-delayed-type": "direct"}
+    vhost.declare_exchange("passing", "x-delayed-message", durable=False, arguments=arguments)
+    vhost.bind("passing", "q", "k", destination_is_queue=True)
+    properties = Properties(delivery_mode=2, headers={"x-delay": 100})
+    client.publish("k", b"a", exchange="passing", properties=properties)
+    lone.pass_time(0.2)
+    assert drained(client) == [b"a"]
+    assert marks(journal) == []
+
+
+def test_an_exchange_is_deleted_while_what_is_due_waits_for_the_mark(
+    journal: RecordingJournal,
+) -> None:
+    lone = LoneBroker(journal)
+    client = client_of(lone)
+    publish(client, b"a", 100)
+    lone.pass_time(0.2)
+    lone.broker.vhosts["/"].delete_exchange("later")
+    lone.sync()
+    assert drained(client) == []
 
 
 def test_a_full_queue_refuses_what_is_released(lone: LoneBroker, client: LoneClient) -> None:

@@ -96,6 +96,12 @@ class Lives:
                 self.disk.perform(operation)
             self._log.batch_synced(batch)
 
+    def told_of_the_sync(self) -> None:
+        """Have the broker know how far the disk is."""
+        now_s = (self.now_ms - NOW_MS) / 1_000
+        self.broker.synced(self._log.synced, now_s, self.now_ms)
+        self._read()
+
     def crash(self) -> None:
         """Lose what was not written, and start again."""
         self._begin()
@@ -232,6 +238,7 @@ def test_a_dead_letter_that_was_held_by_a_delayed_exchange_is_marked(lives: Live
             "x-dead-letter-routing-key": "third",
         }
     )
+    lives.broker.vhosts["/"].clock_mark.prepare(lives.now_ms)  # or what is due waits for a sync
     lives.publish("source", delay_ms=900)
     lives.write()
     lives.wait(TTL_MS)
@@ -259,7 +266,7 @@ def test_a_dead_letter_that_is_reprocessed_is_marked_in_its_origin(lives: Lives)
 
 def test_a_delayed_message_is_marked_where_it_was_due(lives: Lives) -> None:
     lives.declare_later()
-    for delay_ms in (500, 5_000):
+    for delay_ms in (500, 60_000):
         lives.publish_later(delay_ms)
     lives.write()
     lives.wait(600)
@@ -267,8 +274,73 @@ def test_a_delayed_message_is_marked_where_it_was_due(lives: Lives) -> None:
     lives.crash()
     lives.wait(1)
     assert lives.get("third").redelivered
-    lives.wait(5_000)
+    lives.wait(60_000 - 600)
+    lives.write()
+    lives.told_of_the_sync()
     assert not lives.get("third").redelivered
+
+
+def test_a_delayed_message_is_marked_though_the_clock_was_set_back_since_it_was_due(
+    lives: Lives,
+) -> None:
+    lives.declare_later()
+    lives.publish_later(500)
+    lives.write()
+    lives.wait(600)
+    assert not lives.get("third").redelivered
+    lives.now_ms -= 60_000  # it is not due any more
+    lives.crash()
+    lives.wait(1)
+    assert lives.queue("third").ready == 0
+    lives.wait(60_000)
+    assert lives.get("third").redelivered
+
+
+def test_a_dead_letter_is_marked_though_the_clock_was_set_back_since_it_expired(
+    lives: Lives,
+) -> None:
+    lives.publish("first")
+    lives.write()
+    lives.wait(TTL_MS)
+    assert not lives.get("second").redelivered
+    lives.now_ms -= 60_000
+    lives.crash()
+    lives.wait(1)
+    assert (lives.queue("first").ready, lives.queue("second").ready) == (1, 0)
+    lives.wait(60_000)
+    assert lives.get("second").redelivered
+
+
+def test_what_waits_out_a_requeue_delay_is_marked_though_the_clock_was_set_back(
+    lives: Lives,
+) -> None:
+    lives.declare(slow={"x-requeue-position": "back", "x-requeue-delay": 1_000})
+    lives.publish("slow")
+    lives.queue("slow").requeue([lives.get("slow")])
+    lives.write()
+    lives.wait(1_000)
+    assert lives.get("slow").redelivered
+    lives.now_ms -= 60_000
+    lives.crash()
+    lives.wait(61_000)
+    assert lives.get("slow").redelivered
+
+
+def test_what_was_overdue_at_a_start_is_marked_though_the_clock_was_set_back_since(
+    lives: Lives,
+) -> None:
+    lives.declare_later()
+    lives.publish_later(60_000)
+    lives.stop()
+    lives.wait(3_600_000)
+    assert lives.queue("third").ready == 0, "the mark goes first"
+    lives.write()
+    lives.told_of_the_sync()
+    assert not lives.get("third").redelivered
+    lives.now_ms -= 3_600_000
+    lives.crash()
+    lives.wait(60_000)
+    assert lives.get("third").redelivered
 
 
 def test_a_message_that_is_moved_is_marked_like_a_dead_letter(lives: Lives) -> None:

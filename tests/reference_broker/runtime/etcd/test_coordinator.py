@@ -122,7 +122,9 @@ async def test_pages_are_in_order_of_keys_at_one_revision(
 
 async def test_an_empty_page_tells_the_revision(user: CoordinatorUser, prefix: str) -> None:
     revision = await won(user, Put("/mqkit/elsewhere", b""))
-    assert await page(user, prefix) == Page((), revision, more=False)
+    empty = await page(user, prefix)
+    assert (empty.rows, empty.more) == ((), False)
+    assert empty.revision >= revision
 
 
 async def test_the_whole_store_has_an_empty_prefix(user: CoordinatorUser, prefix: str) -> None:

@@ -13,6 +13,7 @@ from reference_broker.core.exchange.definitions import (
     encode_queue,
 )
 from reference_broker.core.exchange.exchange import Exchange, ExchangeType
+from reference_broker.core.journal.clock_mark import AHEAD_MS
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.policy.policy import PolicyKind
@@ -138,7 +139,7 @@ def test_what_a_delayed_exchange_holds_comes_back_with_its_time() -> None:
     assert (held.ready, vhost.queues["q"].ready) == (2, 1)
     broker.tick(0.2, NOW_MS + 410)
     assert (held.ready, vhost.queues["q"].ready) == (1, 2)
-    assert broker.deadlines.next_ms() == NOW_MS + 90_000
+    assert broker.deadlines.next_ms() == NOW_MS + 90_000 - AHEAD_MS
     write(log, disk)
 
     _, recovered = open_log(disk)

@@ -1,0 +1,210 @@
+"""A node of a cluster: it joins, reads the metadata, shows that it is there, and serves.
+
+    JOINING --joined--> LOADING --view is whole--> APPEARING --own live key seen--> SERVING
+       |                                                                              |
+       +--refused--> ENDED <------- another run of the node has joined ---------------+
+
+It serves clients only when its view has its own ``live/`` key: from then on every other node waits
+for it before it says -ok (:mod:`~reference_broker.cluster.metadata.barrier`), and everything that
+was agreed before is in its view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Protocol
+
+from reference_broker.cluster.coordinator import Coordinator, LeaseKeeper
+from reference_broker.cluster.membership.application import Application
+from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
+from reference_broker.cluster.membership.live_nodes import LiveNodes
+from reference_broker.cluster.membership.presence import LEASE_TTL_S, Presence
+from reference_broker.cluster.metadata.barrier import Barrier
+from reference_broker.cluster.metadata.feed import Feed, Works
+from reference_broker.cluster.metadata.keys import LIVE, cluster_prefix
+from reference_broker.cluster.metadata.proposals import Proposals
+from reference_broker.cluster.metadata.view import View
+from reference_broker.cluster.pause import Timer
+from reference_broker.core.base.transitions import TransitionTable
+from reference_broker.core.work.budget import Budget
+
+
+class NodeStage(Enum):
+    """See the picture at the top of the module."""
+
+    JOINING = auto()
+    LOADING = auto()
+    APPEARING = auto()
+    SERVING = auto()
+    ENDED = auto()
+
+
+class NodeEvent(Enum):
+    """An event of the node's life."""
+
+    JOINED = auto()
+    LOADED = auto()
+    SEEN = auto()
+    ENDED = auto()
+
+
+NODE_TABLE = TransitionTable(
+    {
+        (NodeStage.JOINING, NodeEvent.JOINED): NodeStage.LOADING,
+        (NodeStage.LOADING, NodeEvent.LOADED): NodeStage.APPEARING,
+        (NodeStage.APPEARING, NodeEvent.SEEN): NodeStage.SERVING,
+        **{(stage, NodeEvent.ENDED): NodeStage.ENDED for stage in NodeStage},
+    }
+)
+
+
+class NodeOwner(Protocol):
+    """The process around a node."""
+
+    def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
+        """See :class:`~reference_broker.cluster.membership.application.ApplicationOwner`."""
+        ...
+
+    def serving(self, joined: Joined) -> None:
+        """The node may serve clients from now on. Called once."""
+        ...
+
+    def ended(self, reason: str) -> None:
+        """The node can't be one of the cluster, or is one no longer: say ``reason``, and end the
+        process. Called once, and nothing after it."""
+        ...
+
+    def report(self, text: str) -> None:
+        """Something that an operator should know, in one line."""
+        ...
+
+
+class ClusterNode:
+    """The node that ``applicant`` describes; ``link`` is the address where other nodes reach it.
+    Whoever makes something of the metadata follows :attr:`view`, before :meth:`start`."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        applicant: Applicant,
+        link: str,
+        work: Works,
+        budget: Budget,
+        after: Timer,
+        owner: NodeOwner,
+    ) -> None:
+        self.stage = NodeStage.JOINING
+        self.view = View()
+        self.barrier = Barrier(self.view)
+        self.live_nodes = LiveNodes(applicant.node, self.barrier, owner.report)
+        prefix = cluster_prefix(applicant.cluster)
+        self.feed = Feed(coordinator, prefix, self.view, work, budget, after)
+        self.proposals = Proposals(
+            coordinator, prefix, self.view, after, applicant.node, applicant.run, self.replaced
+        )
+        self._coordinator = coordinator
+        self._applicant = applicant
+        self._link = link
+        self._after = after
+        self._owner = owner
+        self._application = Application(coordinator, applicant, after, self)
+        self._joined: Joined | None = None
+        self._presence: Presence | None = None
+        self._lease: LeaseKeeper | None = None
+        self.view.follow(LIVE, self.live_nodes)
+        self.view.listen(self.barrier.advance)
+
+    def start(self) -> None:
+        """Begin to join. To be called once."""
+        self._application.begin()
+
+    def close(self) -> None:
+        """End: give the lease back, and ask nothing more of etcd. Idempotent."""
+        self._end("the node is stopping")
+
+    def _end(self, reason: str) -> bool:
+        """Ask nothing more of etcd; false where it has ended already."""
+        if self.stage is NodeStage.ENDED:
+            return False
+        self.stage = NODE_TABLE.after(self.stage, NodeEvent.ENDED)
+        self._application.take_back()
+        self.feed.close()
+        self.proposals.end(reason)
+        if self._lease is not None:
+            self._lease.release()
+        return True
+
+    # Joining (an ApplicationOwner)
+
+    def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
+        """Hand it on; a later attempt finds the folder marked."""
+        self._owner.mark_folder(mark, marked)
+
+    def joined(self, joined: Joined) -> None:
+        """Read the metadata, which has the node's own row by now."""
+        self.stage = NODE_TABLE.after(self.stage, NodeEvent.JOINED)
+        self._joined = joined
+        self._presence = Presence(
+            self._applicant.node,
+            joined.member,
+            self._link,
+            self.view,
+            self.proposals,
+            self._after,
+            self,
+        )
+        self.view.revision.when_at(joined.member_revision, self._loaded)
+        self.feed.start()
+
+    def refused(self, reason: str) -> None:
+        """The node can't join."""
+        if self._end(reason):
+            self._owner.ended(reason)
+
+    def waits(self, reason: str) -> None:
+        """Say why the node has not joined yet."""
+        self._owner.report(f"waiting for etcd: {reason}")
+
+    # Appearing (a PresenceOwner)
+
+    def _loaded(self) -> None:
+        if self.stage is not NodeStage.LOADING:
+            return
+        self.stage = NODE_TABLE.after(self.stage, NodeEvent.LOADED)
+        self.proposals.begin()
+        assert self._presence is not None
+        self._lease = self._coordinator.keep_lease(LEASE_TTL_S, self._presence)
+
+    def present(self, revision: int) -> None:
+        """The node's key was put: serve when the view has it."""
+        if self.view.revision.value >= revision:
+            self._seen()
+        else:
+            self.view.revision.when_at(revision, self._seen)
+
+    def _seen(self) -> None:
+        is_there = self.view.revision_of(LIVE + self._applicant.node) > 0
+        # A lost lease is followed by another, before or after that.
+        if self.stage is NodeStage.APPEARING and is_there:
+            self.stage = NODE_TABLE.after(self.stage, NodeEvent.SEEN)
+            assert self._joined is not None
+            self._owner.serving(self._joined)
+
+    def replaced(self) -> None:
+        """Another run of the node, or another disk under its name, has taken its place."""
+        reason = f"another process has joined as {self._applicant.node!r}: this one was replaced"
+        if self._end(reason):
+            self._owner.ended(reason)
+
+    # Others
+
+    def heard(self, node: str, applied: int) -> None:
+        """A heartbeat of ``node``, which serves clients, has come, or it has said that its view has
+        risen: it has applied everything up to the revision ``applied``."""
+        self.live_nodes.heard(node)
+        self.barrier.applied(node, applied)
+
+    def unheard(self, node: str) -> None:
+        """The link of ``node`` is down. Idempotent."""
+        self.live_nodes.unheard(node)

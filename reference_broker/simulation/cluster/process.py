@@ -1,0 +1,204 @@
+"""A process of a simulated node: the real metadata code, with a timer, turns and heartbeats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
+from reference_broker.cluster.metadata.keys import cluster_prefix
+from reference_broker.cluster.node import ClusterNode, NodeStage
+from reference_broker.core.base.deadlines import Deadline, Deadlines
+from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
+from reference_broker.core.work.portions import Portions
+from reference_broker.core.work.task import Steps
+from reference_broker.simulation.cluster.copy import Copy
+from reference_broker.simulation.cluster.folder import Folder
+from reference_broker.simulation.etcd.inbox import Inbox
+
+if TYPE_CHECKING:
+    from reference_broker.simulation.cluster.world import ClusterWorld
+
+CLUSTER = "sim"
+HEARTBEAT_US = 250_000
+DOWN_US = 3_000_000
+"""Microseconds of silence after which a link counts as down."""
+
+TURN_US = 1_000
+TURN_UNITS = 3 * DECLARATION_UNITS
+"""Three definitions: views are applied in many portions."""
+
+MARKING_US = (100, 30_000)
+
+
+class NodeProcess:
+    """A process of the node ``name``; :meth:`start` begins to join. ``end_reason`` says why it has
+    ended itself."""
+
+    def __init__(self, world: ClusterWorld, name: str, folder: Folder) -> None:
+        self.name = name
+        self.folder = folder
+        folder.run += 1
+        self.run = folder.run
+        self.end_reason: str | None = None
+        self.faults_reported: list[str] = []
+        self.coordinator = world.etcd.connect(name)
+        self._world = world
+        self._clock = world.clock
+        self.inbox = Inbox(world.clock)
+        self._deadlines = Deadlines()
+        self._budget = Budget(TURN_UNITS)
+        self._portions = Portions(self._budget)
+        self._is_turning = False
+        self._heard_us: dict[str, int] = {}
+        applicant = Applicant(
+            cluster=CLUSTER,
+            node=name,
+            secret_fingerprint="secret",
+            run=self.run,
+            start_id=f"{name}{self.run}.{world.random.getrandbits(30)}",
+            position=0,
+            amqp=f"{name}:5672",
+            http=f"{name}:15672",
+            mark=folder.mark,
+            new_id=f"cluster of {name}{self.run}",
+            new_disk_id=f"disk of {name}{self.run}",
+            wall_ms=world.clock.wall_ms(),
+        )
+        self.node = ClusterNode(
+            self.coordinator,
+            applicant,
+            f"{name}:25672",
+            _Works(self._portions, self._turn_later),
+            self._budget,
+            self._after,
+            self,
+        )
+        prefix = cluster_prefix(CLUSTER)
+        self.copy = Copy(name, self.node.view, world.etcd.server.record, prefix)
+        self.node.view.listen(self._announce)
+
+    def start(self) -> None:
+        """Begin to join."""
+        self.node.start()
+        self._beat()
+
+    @property
+    def serves(self) -> bool:
+        """True while clients may ask it."""
+        return self.node.stage is NodeStage.SERVING
+
+    @property
+    def is_gone(self) -> bool:
+        """Killed, or ended by itself."""
+        return self.inbox.closed
+
+    def hears(self, other: str) -> bool:
+        """True while heartbeats of ``other`` come."""
+        return other in self._heard_us
+
+    # Faults
+
+    def kill(self) -> None:
+        """Be gone from one moment to the next."""
+        self.inbox.close()
+        self.coordinator.close()
+
+    def pause(self) -> None:
+        """Stand still."""
+        self.inbox.pause()
+        self.coordinator.pause()
+
+    def resume(self) -> None:
+        """Go on."""
+        self.inbox.resume()
+        self.coordinator.resume()
+
+    # The owner of a node
+
+    def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
+        """Mark the folder some time later."""
+
+        def on_disk() -> None:
+            self.folder.mark = mark
+            marked()
+
+        self.inbox.later(self._world.random.randint(*MARKING_US), on_disk)
+
+    def serving(self, joined: Joined) -> None:
+        """Be asked by clients."""
+        self._world.laws.serving(self, joined)
+
+    def ended(self, reason: str) -> None:
+        """Be gone, by itself."""
+        self.end_reason = reason
+        self.kill()
+
+    def report(self, text: str) -> None:
+        """Keep what an operator would read."""
+        self.faults_reported.append(text)
+
+    # Turns and the timer
+
+    def _turn_later(self) -> None:
+        if not self._is_turning:
+            self._is_turning = True
+            self.inbox.later(TURN_US, self._turn)
+
+    def _turn(self) -> None:
+        self._is_turning = False
+        self._budget.refill()
+        self._portions.run()
+        if self._portions:
+            self._turn_later()
+
+    def _after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
+        when_ms = self._clock.now_us // 1_000 + round(delay_s * 1_000)
+        deadline = self._deadlines.at(when_ms, callback)
+        # Deadlines are up to a bucket late.
+        self.inbox.later(round(delay_s * 1_000_000) + 11_000, self._fire)
+        return deadline
+
+    def _fire(self) -> None:
+        self._deadlines.fire(self._clock.now_us // 1_000, Budget())
+
+    # Heartbeats
+
+    def _beat(self) -> None:
+        now_us = self._clock.now_us
+        for name, heard_us in list(self._heard_us.items()):
+            if now_us - heard_us > DOWN_US:
+                del self._heard_us[name]
+                self.node.unheard(name)
+        self._announce()
+        self.inbox.later(HEARTBEAT_US, self._beat)
+
+    def _announce(self) -> None:
+        if self.is_gone or not self.serves:
+            return
+        applied = self.node.view.revision.value
+        for other in self._world.names:
+            if other != self.name:
+                self._world.tell(self, other, applied)
+
+    def hear(self, sender: str, applied: int) -> None:
+        """A message of another node has come: how far it has applied."""
+
+        def heard() -> None:
+            self._heard_us[sender] = self._clock.now_us
+            self.node.heard(sender, applied)
+
+        self.inbox.tell(heard)
+
+
+class _Works:
+    """The process's work, which has a turn while there is any."""
+
+    def __init__(self, portions: Portions, turn_later: Callable[[], None]) -> None:
+        self._portions = portions
+        self._turn_later = turn_later
+
+    def start(self, steps: Steps, vhost_name: str) -> None:
+        """Take steps as far as the turn goes, and the others in later ones."""
+        self._portions.start(steps, vhost_name)
+        self._turn_later()

@@ -1,0 +1,230 @@
+"""A world of several nodes: one etcd, wires, clients, faults; and the figures of a run.
+
+faults for a while --> all faults end, everybody is back --> everything has to be whole again
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+
+from reference_broker.cluster.metadata.keys import LIVE, cluster_prefix
+from reference_broker.simulation.cluster.folder import Folder
+from reference_broker.simulation.cluster.laws import LawBroken, Laws
+from reference_broker.simulation.cluster.operation import Kind, Operation
+from reference_broker.simulation.cluster.process import CLUSTER, NodeProcess
+from reference_broker.simulation.cluster.wires import Wires
+from reference_broker.simulation.etcd.faults import EtcdFaultInjector
+from reference_broker.simulation.etcd.model import EtcdModel
+from reference_broker.simulation.etcd.profile import etcd_profile_of
+from reference_broker.simulation.events.clock import SimulatedClock
+
+STORM_US = 60_000_000
+CALM_US = 120_000_000
+"""Microseconds in which everything has to be whole again, after the last fault: patience with etcd
+(30 s), a request that is under way (35 s), and a reading."""
+
+PAGE_ROWS = 7
+"""Rows of a page, so that readings have many."""
+
+OPERATION_US = (1_000, 400_000)
+FAULT_US = (500_000, 8_000_000)
+DOWN_US = (10_000, 15_000_000)
+PAUSE_US = (100_000, 20_000_000)
+CUT_US = (200_000, 15_000_000)
+
+
+@dataclass(slots=True)
+class ClusterResult:
+    """The outcome of a run. ``failure`` is the law that was broken, ``None`` where none was."""
+
+    seed: int
+    failure: str | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+class ClusterWorld:
+    """The world of a seed; :meth:`run` plays it, once."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.random = Random(f"cluster/{seed}")
+        self.clock = SimulatedClock()
+        self.profile = etcd_profile_of(seed)
+        self.etcd = EtcdModel(self.clock, self.random, self.profile, PAGE_ROWS)
+        self.faults = EtcdFaultInjector(self.clock, self.random, self.etcd)
+        self.wires = Wires(self.clock, self.random)
+        self.laws = Laws(self)
+        self.counts: Counter[str] = Counter()
+        self.names = [f"n{number}" for number in range(self.random.choice((3, 3, 4, 5)))]
+        self.processes: dict[str, NodeProcess] = {}
+        self._replaced: list[NodeProcess] = []
+        self._folders = {name: Folder() for name in self.names}
+        letters = self.random.choice(("abc", "abcdefghij"))
+        self._keys = [f"def/parameter/{letter}" for letter in letters]
+        self._operations = 0
+        self._open: dict[int, Operation] = {}
+        self._calm = False
+
+    def run(self) -> ClusterResult:
+        """Play it. The failure of a law is in the result; any other exception goes up."""
+        result = ClusterResult(self.seed)
+        try:
+            self._play()
+        except LawBroken as broken:
+            result.failure = str(broken)
+        result.counts += self.counts + self.laws.counts + self.faults.counts
+        result.counts += self.etcd.server.counts + self.wires.counts
+        return result
+
+    def _play(self) -> None:
+        for name in self.names:
+            self._later((0, 3_000_000), lambda name=name: self._start(name))
+        self._later(OPERATION_US, self._operate)
+        self._later(FAULT_US, self._strike)
+        self.faults.begin()
+        self.clock.run(STORM_US)
+        self._end_faults()
+        self.clock.run(STORM_US + CALM_US)
+        self._hold_whole()
+        self.laws.hold_outcomes()
+        self.laws.hold_fencing()
+
+    def _later(self, within_us: tuple[int, int], act: object) -> None:
+        assert callable(act)
+        self.clock.after(self.random.randint(*within_us), act)
+
+    def tell(self, sender: NodeProcess, receiver: str, applied: int) -> None:
+        """Have the process that ``receiver`` is by then told how far ``sender`` has applied."""
+
+        def arrive() -> None:
+            process = self.processes.get(receiver)
+            if process is not None and not process.is_gone:
+                process.hear(sender.name, applied)
+
+        self.wires.send(sender.name, receiver, arrive)
+
+    # Clients
+
+    def _operate(self) -> None:
+        if self._calm:
+            return
+        self._later(OPERATION_US, self._operate)
+        serving = [each for each in self.processes.values() if each.serves and not each.is_gone]
+        if not serving:
+            return
+        process = self.random.choice(serving)
+        kind = self.random.choice(list(Kind))
+        first, second = self.random.sample(self._keys, 2)
+        self._operations = number = self._operations + 1
+
+        def ended(how: str) -> None:
+            self._open.pop(number, None)
+            self.counts[f"{kind.value}: {how}"] += 1
+
+        operation = Operation(self, process, kind, (first, second), number, ended)
+        self._open[number] = operation
+        self.laws.begun(operation)
+        process.inbox.tell(operation.attempt)
+
+    # Faults
+
+    def _start(self, name: str) -> None:
+        self.counts["processes started"] += 1
+        before = self.processes.get(name)
+        if before is not None:
+            self.counts["views held"] += before.copy.revisions_held
+        self.processes[name] = process = NodeProcess(self, name, self._folders[name])
+        process.start()
+
+    def _strike(self) -> None:
+        if self._calm:
+            return
+        self._later(FAULT_US, self._strike)
+        name = self.random.choice(self.names)
+        process = self.processes.get(name)
+        if process is None:
+            return
+        strike = self.random.choice(
+            (self._kill, self._kill, self._pause, self._pause, self._cut, self._cut, self._copy)
+        )
+        strike(process)
+
+    def _kill(self, process: NodeProcess) -> None:
+        if not process.is_gone:
+            self.counts["killed"] += 1
+            process.kill()
+        self._later(DOWN_US, lambda: self._restart(process))
+
+    def _restart(self, process: NodeProcess) -> None:
+        """Start the node again, if nobody else has."""
+        if self.processes[process.name] is process and process.is_gone:
+            self._start(process.name)
+
+    def _pause(self, process: NodeProcess) -> None:
+        self.counts["paused"] += 1
+        process.pause()
+        self._later(PAUSE_US, process.resume)
+
+    def _cut(self, process: NodeProcess) -> None:
+        """Cut one node off from some of the others, one-way or both ways."""
+        self.counts["wires cut"] += 1
+        for other in self.names:
+            if other != process.name:
+                way = self.random.randint(0, 3)
+                if way & 1:
+                    self.wires.cut(process.name, other)
+                if way & 2:
+                    self.wires.cut(other, process.name)
+        self._later(CUT_US, self.wires.heal)
+
+    def _copy(self, process: NodeProcess) -> None:
+        """Start a process of the node while the other is there: a machine that was taken for dead,
+        and slept."""
+        if self._folders[process.name].mark is None or self.random.random() < 0.5:
+            return
+        self.counts["replaced"] += 1
+        self._replaced.append(process)
+        self._start(process.name)
+
+    def _end_faults(self) -> None:
+        self._calm = True
+        self.faults.stop()
+        self.wires.heal()
+        for process in [*self._replaced, *self.processes.values()]:
+            process.resume()
+        for process in list(self.processes.values()):
+            if process.is_gone:
+                self._start(process.name)
+
+    # Afterwards
+
+    def _hold_whole(self) -> None:
+        """Everybody serves, everything is answered, and all views are the same."""
+        for number, operation in self._open.items():
+            if not operation.process.is_gone:
+                raise LawBroken(f"operation {number} at {operation.process.name} hangs")
+        if len(self.processes) < len(self.names):
+            raise LawBroken("a node was never started")
+        for process in self._replaced:
+            if not process.is_gone:
+                raise LawBroken(f"{process.name} was replaced, and its earlier process is there")
+        for process in self.processes.values():
+            if process.end_reason is not None or not process.serves:
+                raise LawBroken(
+                    f"{process.name} does not serve: {process.end_reason or process.node.stage}"
+                )
+            key = cluster_prefix(CLUSTER) + LIVE + process.name
+            page = self.etcd.server.store.read(key)
+            if not getattr(page, "rows", ()):
+                raise LawBroken(f"{process.name} is there, and its key is not in etcd")
+            others = [name for name in self.names if name != process.name]
+            if sorted(process.node.barrier.awaited) != others:
+                raise LawBroken(
+                    f"{process.name} waits for {process.node.barrier.awaited}, not {others}"
+                )
+            if process.copy.values != self.processes[self.names[0]].copy.values:
+                raise LawBroken(f"{process.name} has another view than {self.names[0]}")
+            self.counts["views held"] += process.copy.revisions_held
+        self.counts["whole at the end"] += 1

@@ -1,0 +1,48 @@
+"""world: a seed is a run, and everything that can happen does."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference_broker.simulation.cluster.world import ClusterWorld
+
+pytestmark = [pytest.mark.live, pytest.mark.slow]
+
+SEEDS = range(40)
+
+
+def test_a_seed_is_a_run() -> None:
+    first, second = ClusterWorld(3).run(), ClusterWorld(3).run()
+    assert first == second
+    assert first.counts != ClusterWorld(4).run().counts
+
+
+def test_every_law_holds_and_is_looked_at() -> None:
+    counts = ClusterWorld(0).run().counts
+    counts.clear()
+    for seed in SEEDS:
+        result = ClusterWorld(seed).run()
+        assert result.failure is None, f"seed {seed}: {result.failure}"
+        counts += result.counts
+    floors = {
+        "-ok, another node awaited": 5_000,
+        "views held": 4_000,
+        "outcomes": 2_000,
+        "conditions": 1_000,
+        "fencing": 1_000,
+        "serving": 150,
+        "whole at the end": len(SEEDS),
+        "answers lost": 100,
+        "carried out late": 200,
+        "in doubt": 100,
+        "watches ended compacted": 5,
+        "leases found gone": 40,
+        "killed": 80,
+        "paused": 80,
+        "replaced": 15,
+        "messages lost": 2_000,
+        "declare: carried out": 400,
+        "rename: carried out": 100,
+    }
+    short = {name: counts[name] for name, floor in floors.items() if counts[name] < floor}
+    assert not short

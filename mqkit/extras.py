@@ -16,6 +16,7 @@ MODULES = {
         *("python_multipart", "re2", "starlette", "uvicorn", "uvloop"),
     ),
     "cli": ("rich", "typer"),
+    "cluster": ("aiohttp",),
     "otel": ("opentelemetry",),
     "outbox": ("sqlalchemy",),
     "spark": ("pandas", "pyarrow", "pyspark"),

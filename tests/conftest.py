@@ -17,9 +17,12 @@ import pika
 import pytest
 
 from mqkit.testing import (
+    Etcd,
+    EtcdUnavailable,
     PostgreSQL,
     PostgreSQLUnavailable,
     RabbitMQUnavailable,
+    etcd,
     postgresql,
     rabbitmq,
 )
@@ -30,6 +33,9 @@ STOP_TIMEOUT_S = 15
 
 STATISTICS_EVERY_S = 0.5
 """Hundreds of tests wait for RabbitMQ's own counts, which are up to 5 s old by its default."""
+
+ETCD_PROGRESS_EVERY_S = 0.2
+"""A watch that has nothing to tell says so each 10 minutes by etcd's default."""
 
 ROOMS_WITH_BROKERS = (
     "fuzz", "interop", "mqkit", "mqkit_bench", "mqkit_cli", "mqkit_spark", "mutants", "page",
@@ -179,6 +185,17 @@ def postgresql_server() -> Iterator[PostgreSQL]:
         with postgresql() as found:
             yield found
     except PostgreSQLUnavailable as why:
+        pytest.skip(str(why))
+
+
+@pytest.fixture(scope="session")
+def etcd_server() -> Iterator[Etcd]:
+    """A private etcd of one member; else the test is skipped. It is left up, and each test has a
+    prefix of its own there."""
+    try:
+        with etcd(progress_every_s=ETCD_PROGRESS_EVERY_S) as found:
+            yield found
+    except EtcdUnavailable as why:
         pytest.skip(str(why))
 
 

@@ -11,6 +11,7 @@ from fuzz.targets import (
     proxy_headers,
     segments,
     tables,
+    watch_streams,
 )
 
 TARGETS: dict[str, Target] = {
@@ -24,6 +25,7 @@ TARGETS: dict[str, Target] = {
         segments,
         link_frames,
         proxy_headers,
+        watch_streams,
         conversation,
     )
 }

@@ -1,0 +1,96 @@
+"""The client of a whole etcd: its members in turn, and a login."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from reference_broker.runtime.etcd.config import Endpoint, EtcdConfig
+from reference_broker.runtime.etcd.endpoints import Endpoints
+from reference_broker.runtime.etcd.failures import Fate, GatewayFailure
+from reference_broker.runtime.etcd.fields import Message
+from reference_broker.runtime.etcd.gateway import Gateway
+from reference_broker.runtime.etcd.login import Login
+
+_OF_ETCD = (Fate.REFUSED, Fate.COMPACTED)
+"""Every member would say the same."""
+
+
+class EtcdClient:
+    """Asks whichever member answers. For one event loop; :meth:`close` it in the end."""
+
+    def __init__(self, config: EtcdConfig, tls: ssl.SSLContext | None) -> None:
+        self._gateway = Gateway(tls)
+        self._login = Login(config, self._gateway)
+        self.endpoints = Endpoints(config.endpoints)
+
+    async def ask(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        within_s: float,
+        *,
+        repeatable: bool = True,
+        avoid: Endpoint | None = None,
+    ) -> Message:
+        """The answer of the first member that gives one; each has ``within_s`` seconds. Raises
+        :exc:`GatewayFailure` if there is none.
+
+        A request that may be carried out once only is not ``repeatable``: no other member gets it
+        unless it certainly was not carried out. ``avoid`` is asked last.
+        """
+        reasons = []
+        for endpoint in self.endpoints.in_turn(avoid):
+            try:
+                answer = await self._ask_with_token(endpoint, path, body, within_s)
+            except GatewayFailure as failure:
+                if failure.fate in _OF_ETCD:
+                    raise
+                self.endpoints.failed(endpoint)
+                reasons.append(failure.reason)
+                if failure.fate is Fate.UNKNOWN and not repeatable:
+                    raise GatewayFailure("; ".join(reasons), Fate.UNKNOWN) from None
+                continue
+            if avoid is None:
+                self.endpoints.answered(endpoint)
+            return answer
+        raise GatewayFailure("; ".join(reasons), Fate.ELSEWHERE)
+
+    @asynccontextmanager
+    async def stream(
+        self, endpoint: Endpoint, path: str, body: Mapping[str, Any]
+    ) -> AsyncIterator[AsyncGenerator[bytes, None]]:
+        """The chunks of a member's answer without an end, for the time of the block. Raises
+        :exc:`GatewayFailure`; whatever goes wrong, the next stream logs in anew."""
+        token = await self._login.token(endpoint)
+        try:
+            async with self._gateway.stream(endpoint, path, body, token) as chunks:
+                yield chunks
+        finally:
+            # A stream ends seldom, and some versions say "permission denied" of an old token.
+            self._login.refused(token)
+
+    async def close(self) -> None:
+        """Close the connections. Idempotent."""
+        await self._gateway.close()
+
+    async def _ask_with_token(
+        self, endpoint: Endpoint, path: str, body: Mapping[str, Any], within_s: float
+    ) -> Message:
+        token = await self._login.token(endpoint)
+        try:
+            return await self._gateway.ask(endpoint, path, body, token, within_s)
+        except GatewayFailure as failure:
+            if failure.fate is not Fate.TOKEN:
+                raise
+            self._login.refused(token)
+        token = await self._login.token(endpoint)
+        try:
+            return await self._gateway.ask(endpoint, path, body, token, within_s)
+        except GatewayFailure as failure:
+            if failure.fate is not Fate.TOKEN:
+                raise
+            words = failure.reason if token else f"{failure.reason}: it wants a user and a password"
+            raise GatewayFailure(words, Fate.REFUSED) from None

@@ -59,8 +59,9 @@ tests-fast:
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --ignore tests/acceptance \
 		-m 'not live and not slow and not spark and not rabbitmq'
 
-sim: $(STAMP)  ## the simulator: 1,000 seeds (SEEDS=n for more or less)
+sim: $(STAMP)  ## the simulator: 1,000 seeds of one broker, 300 of several nodes (SEEDS=n, CLUSTER_SEEDS=n)
 	@$(BIN)/python -m reference_broker.simulation --seeds $${SEEDS:-1000}
+	@$(BIN)/python -m reference_broker.simulation.cluster --seeds $${CLUSTER_SEEDS:-300}
 
 mutants: $(STAMP)  ## planted bugs, each played by the simulator until a law finds it; goes on where it was (NAMES="store. runs.", SEEDS=200; long)
 	@$(BIN)/python -m mutants $(NAMES) --seeds $(or $(SEEDS),200)

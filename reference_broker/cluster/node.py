@@ -99,6 +99,7 @@ class ClusterNode:
         owner: NodeOwner,
     ) -> None:
         self.stage = NodeStage.JOINING
+        self.name = applicant.node
         self.view = View()
         self.barrier = Barrier(self.view)
         self.live_nodes = LiveNodes(applicant.node, self.barrier, owner.report)

@@ -23,6 +23,12 @@ class Secret:
     def __repr__(self) -> str:
         return "<Secret>"
 
+    @property
+    def fingerprint(self) -> str:
+        """A text that is the same for the same secret, and does not tell it: for everybody to
+        see."""
+        return hmac.digest(self._octets, b"fingerprint", hashlib.sha256).hex()
+
     def proof(self, role: bytes, transcript: bytes) -> bytes:
         """The proof that ``role`` knows the secret, for a conversation that nobody has had before:
         there is a fresh nonce of either end in its ``transcript``."""

@@ -2,7 +2,7 @@
 
     IDLE --ask--> ASKING --won--> IDLE
      ^              | |
-     |      no answer |lost
+     |      no answer | lost, or stood down
      |--again-- PAUSED|
      |--seen--- LOOKING      until the view has seen why
 
@@ -47,6 +47,10 @@ from reference_broker.core.base.transitions import TransitionTable
 PATIENCE_S = 30.0
 """Seconds after which whoever proposed is told that etcd does not answer."""
 
+NUDGE_S = 0.5
+"""Seconds after which the view is helped to see what etcd had seen. It mostly does so before the
+answer comes."""
+
 WAITING_MAX = 10_000
 """Proposals that wait. Each holds a channel, or an HTTP request, which can't propose another one
 meanwhile: more than that many wait only when etcd does not answer."""
@@ -67,6 +71,7 @@ class ProposalsEvent(Enum):
 
     ASK = auto()
     WON = auto()
+    STOOD_DOWN = auto()
     LOST = auto()
     NO_ANSWER = auto()
     REFUSED = auto()
@@ -80,6 +85,7 @@ PROPOSALS_TABLE = TransitionTable(
         (ProposalsState.IDLE, ProposalsEvent.ASK): ProposalsState.ASKING,
         (ProposalsState.ASKING, ProposalsEvent.WON): ProposalsState.IDLE,
         (ProposalsState.ASKING, ProposalsEvent.REFUSED): ProposalsState.IDLE,
+        (ProposalsState.ASKING, ProposalsEvent.STOOD_DOWN): ProposalsState.LOOKING,
         (ProposalsState.ASKING, ProposalsEvent.LOST): ProposalsState.LOOKING,
         (ProposalsState.ASKING, ProposalsEvent.NO_ANSWER): ProposalsState.PAUSED,
         (ProposalsState.PAUSED, ProposalsEvent.AGAIN): ProposalsState.IDLE,
@@ -127,6 +133,8 @@ class Proposals:
         """Of the transaction of the batch; a later number is asked for to stand down from it."""
         self._is_in_doubt = False
         """The transaction of the batch may have been carried out, or may be yet."""
+        self._looks = 0
+        """The number of times that it has waited for the view."""
         self._alone = 0
         """Proposals at the head of those that wait which are asked for one by one, since etcd
         takes one of them from nobody."""
@@ -223,10 +231,14 @@ class Proposals:
     def _answered(self, outcome: Outcome) -> None:
         if self.state is not ProposalsState.ASKING:
             return  # ended meanwhile
-        if isinstance(outcome, Won):
+        if isinstance(outcome, Won) and self._stands_down:
+            self._pause.reset()
+            self._pass(ProposalsEvent.STOOD_DOWN)
+            self._look(outcome.revision)
+        elif isinstance(outcome, Won):
             self._pause.reset()
             self._pass(ProposalsEvent.WON)
-            self._carried_out(self._number, outcome.revision)
+            self._carried_out(outcome.revision)
         elif isinstance(outcome, Lost):
             self._pause.reset()
             self._pass(ProposalsEvent.LOST)
@@ -265,18 +277,14 @@ class Proposals:
 
     # Outcomes
 
-    def _carried_out(self, number: int, revision: int) -> None:
-        """The transaction of that number was carried out at ``revision``, and no earlier one that
-        was not, will be."""
+    def _carried_out(self, revision: int) -> None:
+        """The transaction of the batch was carried out at ``revision``."""
         self._revision = revision
         self._is_claimed = True
-        if number == self._batch_number:
-            ended = self._batch.proposals
-            self._ask_next()
-            for proposal in ended:
-                proposal.end(Won(revision))
-        else:
-            self._sort_out(revision)
+        ended = self._batch.proposals
+        self._ask_next()
+        for proposal in ended:
+            proposal.end(Won(revision))
 
     def _refused(self, refused: Refused) -> None:
         """etcd does not take the transaction, for the sake of one of the batch: find out which."""
@@ -293,28 +301,42 @@ class Proposals:
             proposal.end(refused)
 
     def _look(self, revision: int) -> None:
-        """Find out which compare it was, when the view has seen what etcd had seen."""
-        seen = partial(self._seen_why, revision)
+        """Go on when the view has seen what etcd had at ``revision``."""
+        self._looks += 1
+        seen = partial(self._seen_why, self._looks, revision)
         if self._view.revision.value >= revision:
             seen()
-        else:
-            self._view.revision.when_at(revision, seen)
+            return
+        self._view.revision.when_at(revision, seen)
+        if not self._stands_down:
+            self._after(NUDGE_S, partial(self._nudge, self._looks))
 
-    def _seen_why(self, lost_at: int) -> None:
-        if self.state is not ProposalsState.LOOKING:
-            return  # ended meanwhile
+    def _nudge(self, look: int) -> None:
+        """The view has not got there: it hears nothing of what others write to that etcd. Of this
+        node's own next transaction it does."""
+        if self.state is ProposalsState.LOOKING and look == self._looks:
+            self._pass(ProposalsEvent.SEEN)
+            self._stand_down()
+
+    def _seen_why(self, look: int, at: int) -> None:
+        if self.state is not ProposalsState.LOOKING or look != self._looks:
+            return  # ended meanwhile, or nudged
         self._pass(ProposalsEvent.SEEN)
         run, number, revision = self._seen
-        if run == self._run and self._batch_number <= number <= self._number:
-            self._carried_out(number, revision)  # by an earlier request, whose answer was lost
-            return
-        self._revision = self._view.revision_of(self._key)  # an earlier run may have written it
-        if self._stands_down:
+        is_own = run == self._run and self._batch_number <= number <= self._number
+        # By an earlier request, whose answer was lost; or an earlier run may have written the key.
+        self._revision = revision if is_own else self._view.revision_of(self._key)
+        if is_own and number == self._batch_number:
+            self._carried_out(revision)
+        elif is_own:
+            self._is_claimed = True
+            self._sort_out(at)
+        elif self._stands_down:
             self._ask()
         elif self._is_in_doubt:
             self._stand_down()
         else:
-            self._sort_out(lost_at)
+            self._sort_out(at)
 
     def _stand_down(self) -> None:
         """Shut out whatever of the batch may still be under way."""

@@ -14,7 +14,7 @@ from reference_broker.runtime.etcd.fields import Message
 from reference_broker.runtime.etcd.gateway import Gateway
 from reference_broker.runtime.etcd.login import Login
 
-_OF_ETCD = (Fate.REFUSED, Fate.COMPACTED)
+_OF_ETCD = (Fate.REFUSED, Fate.FULL, Fate.COMPACTED)
 """Every member would say the same."""
 
 

@@ -20,7 +20,9 @@ class Fate(Enum):
     """The end of a request without an answer of use."""
 
     REFUSED = auto()
-    """etcd did not carry it out, and no other member will."""
+    """etcd did not carry it out, and no other member will, now or later."""
+    FULL = auto()
+    """It did not, and no other member will, until an operator makes room."""
     ELSEWHERE = auto()
     """It was not carried out here; another member may do it."""
     TOKEN = auto()
@@ -35,7 +37,7 @@ _BY_CODE = {
     3: Fate.REFUSED,  # invalid argument: too many operations, too large, a wrong password
     5: Fate.REFUSED,  # not found: no such lease
     7: Fate.REFUSED,  # permission denied
-    8: Fate.REFUSED,  # resource exhausted: no space
+    8: Fate.FULL,  # resource exhausted: no space
     9: Fate.REFUSED,  # failed precondition: authentication is not enabled
     11: Fate.REFUSED,  # out of range: a future revision
     12: Fate.REFUSED,  # not implemented
@@ -97,7 +99,7 @@ def outcome_of(failure: GatewayFailure) -> Refused | InDoubt:
     """The failure, as the outcome of a transaction."""
     if failure.fate is Fate.UNKNOWN:
         return InDoubt(failure.reason)
-    return Refused(failure.reason)
+    return Refused(failure.reason, lasting=failure.fate is Fate.REFUSED)
 
 
 def unread_of(failure: GatewayFailure) -> Unread:

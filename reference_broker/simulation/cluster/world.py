@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
 
+from reference_broker.cluster.coordinator import Put, Transaction
 from reference_broker.cluster.metadata.keys import LIVE, cluster_prefix
 from reference_broker.simulation.cluster.cable import Cables
 from reference_broker.simulation.cluster.folder import Folder
@@ -29,6 +30,10 @@ PAGE_ROWS = 7
 """Rows of a page, so that readings have many."""
 
 OPERATION_US = (1_000, 400_000)
+OTHERS_US = (5_000, 200_000)
+SHARED_CHANCE = 0.3
+"""Of seeds whose etcd others write to, too."""
+
 FAULT_US = (500_000, 8_000_000)
 DOWN_US = (10_000, 15_000_000)
 PAUSE_US = (100_000, 20_000_000)
@@ -83,6 +88,8 @@ class ClusterWorld:
             self._later((0, 3_000_000), lambda name=name: self._start(name))
         self._later(OPERATION_US, self._operate)
         self._later(FAULT_US, self._strike)
+        if self.random.random() < SHARED_CHANCE:
+            self._later(OTHERS_US, self._write_as_others_do)
         self.faults.begin()
         self.clock.run(STORM_US)
         self._end_faults()
@@ -117,6 +124,13 @@ class ClusterWorld:
         self._open[number] = operation
         self.laws.begun(operation)
         process.inbox.tell(operation.attempt)
+
+    def _write_as_others_do(self) -> None:
+        """Write what no node watches: the etcd is not this cluster's alone."""
+        self.counts["written by others"] += 1
+        put = Put("/somebody else's", b"")
+        self.etcd.server.transact(Transaction((), (put,)))
+        self._later(OTHERS_US, self._write_as_others_do)
 
     # Faults
 

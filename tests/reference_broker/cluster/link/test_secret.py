@@ -28,3 +28,10 @@ def test_the_secret_is_never_shown() -> None:
 def test_an_empty_secret_is_none() -> None:
     with pytest.raises(BadConfiguration, match="the cluster's secret is empty"):
         Secret(b"")
+
+
+def test_a_fingerprint_is_the_secrets_own_and_no_proof() -> None:
+    secret, other = Secret(b"one"), Secret(b"other")
+    assert secret.fingerprint == Secret(b"one").fingerprint != other.fingerprint
+    assert "one" not in secret.fingerprint
+    assert bytes.fromhex(secret.fingerprint) != secret.proof(b"fingerprint", b"")

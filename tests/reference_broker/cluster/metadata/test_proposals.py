@@ -291,3 +291,31 @@ def test_what_is_taken_from_nobody_any_more_may_have_been_taken_before() -> None
     assert _keys(node.win(11)) == [OWN]  # it stands down
     assert _keys(node.etcd.answer(lasting)) == [OWN, "a"]
     assert node.answers == [("a", lasting)]
+
+
+def test_a_view_that_hears_nothing_of_what_others_write_is_helped() -> None:
+    node = Node()
+    node.propose("a")
+    node.propose("b")
+    node.see_another(11, "a")
+    node.etcd.answer(Lost(50))  # somebody else has the same etcd
+    assert not node.etcd.asked
+    node.clock.forward(0.5)
+    assert _keys(node.win(51)) == [OWN]
+    assert node.answers == [("a", Lost(51))]
+    assert _keys(node.win(52)) == [OWN, "b"]
+
+
+def test_who_has_stood_down_waits_until_the_view_knows() -> None:
+    node = Node()
+    node.propose("a")
+    node.etcd.answer(InDoubt("no answer in time"))
+    node.clock.forward(0.1)
+    node.etcd.answer(Lost(12))
+    node.see_another(12, "a")
+    stood_down = node.etcd.answer(Won(14))
+    assert node.answers == []
+    node.see_another(13, "a", None)
+    node.see(14, stood_down)
+    assert _keys(node.win(15)) == [OWN, "a"]  # it holds again
+    assert node.answers == [("a", Won(15))]

@@ -29,7 +29,7 @@ from reference_broker.runtime.etcd.fields import BadAnswer
         (3, "etcdserver: authentication failed, invalid user ID or password", Fate.REFUSED),
         (5, "etcdserver: requested lease not found", Fate.REFUSED),
         (7, "etcdserver: permission denied", Fate.REFUSED),
-        (8, "etcdserver: mvcc: database space exceeded", Fate.REFUSED),
+        (8, "etcdserver: mvcc: database space exceeded", Fate.FULL),
         (8, "etcdserver: too many requests", Fate.ELSEWHERE),
         (11, "etcdserver: mvcc: required revision has been compacted", Fate.COMPACTED),
         (11, "etcdserver: mvcc: required revision is a future revision", Fate.REFUSED),
@@ -54,7 +54,8 @@ from reference_broker.runtime.etcd.fields import BadAnswer
 def test_only_what_was_not_carried_out_is_certain(code: int, words: str, fate: Fate) -> None:
     assert fate_of(code, words) is fate
     outcome = outcome_of(GatewayFailure("r", fate))
-    assert outcome == (InDoubt("r") if fate is Fate.UNKNOWN else Refused("r"))
+    refused = Refused("r", lasting=fate is Fate.REFUSED)
+    assert outcome == (InDoubt("r") if fate is Fate.UNKNOWN else refused)
     assert unread_of(GatewayFailure("r", fate)) == Unread("r", fate is Fate.COMPACTED)
 
 

@@ -31,11 +31,11 @@ def written(key: str, revision: int) -> Event:
     return Event(key, b"v", revision)
 
 
-def test_a_watch_begins_after_the_revision_and_asks_for_progress_and_fragments() -> None:
+def test_a_watch_begins_at_the_revision_that_is_there_and_asks_for_progress_and_fragments() -> None:
     assert watch_request("/m/", 6)["create_request"] == {
         "key": "L20v",
         "range_end": "L20w",
-        "start_revision": "7",
+        "start_revision": "6",
         "progress_notify": True,
         "fragment": True,
     }

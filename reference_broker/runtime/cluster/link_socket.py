@@ -1,0 +1,149 @@
+"""The socket of one link: bytes between a transport of the event loop and a :class:`Link`."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from functools import partial
+from typing import Protocol, cast
+
+from reference_broker.cluster.link.link import Link
+from reference_broker.cluster.link.link_state import LinkState
+from reference_broker.runtime.process.timers import TickTimer
+
+UNSENT_BYTES = 256 * 1024
+"""Bytes that the system and the transport may each hold unsent: a heartbeat overtakes what is still
+in the link, and nothing that is there."""
+
+_NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25 if hasattr(socket, "TCP_CORK") else None)
+"""Linux has it, and Python names it from 3.12 on."""
+
+
+class LinkHost(Protocol):
+    """The sockets of a node, as one of them sees them."""
+
+    def accepted(self) -> Link | None:
+        """The link for a socket that somebody has opened; ``None``: close it."""
+        ...
+
+    def input(self, link_socket: LinkSocket, step: partial[None]) -> None:
+        """Run ``step`` as an input of the core, and flush the socket at the end of the turn."""
+        ...
+
+    def heard(self, link: Link) -> None:
+        """Bytes have come over an open link."""
+        ...
+
+    def now(self) -> float:
+        """Seconds of the clock of all links."""
+        ...
+
+    def gone(self, link_socket: LinkSocket) -> None:
+        """The socket is closed."""
+        ...
+
+
+class LinkSocket(asyncio.Protocol):
+    """The socket of ``link``, which this end has dialled; of a new one, where somebody has dialled
+    this end."""
+
+    def __init__(
+        self, host: LinkHost, loop: asyncio.AbstractEventLoop, link: Link | None = None
+    ) -> None:
+        self.link = link
+        self._host = host
+        self._loop = loop
+        self._transport: asyncio.Transport | None = None
+        self._takes_output = True
+        self._timer = TickTimer(loop, self._tick)
+
+    # From the transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=UNSENT_BYTES)
+        connected = transport.get_extra_info("socket")
+        if connected is not None and _NOTSENT_LOWAT is not None:
+            connected.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, UNSENT_BYTES)
+        if self.link is None:
+            self.link = self._host.accepted()
+        if self.link is None:
+            self._transport.abort()
+        else:
+            self._host.input(self, partial(_nothing))
+
+    def data_received(self, data: bytes) -> None:
+        self._host.input(self, partial(self._take, data))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
+        if self.link is not None:
+            reason = "the other end closed it" if exc is None else str(exc) or type(exc).__name__
+            self._host.input(self, partial(self.link.lost, reason))
+        self._host.gone(self)
+
+    def pause_writing(self) -> None:
+        self._takes_output = False
+
+    def resume_writing(self) -> None:
+        self._takes_output = True
+        self.flush()
+
+    # Inputs
+
+    def _take(self, data: bytes) -> None:
+        assert self.link is not None
+        self.link.receive_data(data, self._host.now())
+        self._hear()
+
+    def _advance(self) -> None:
+        assert self.link is not None
+        self.link.advance(self._host.now())
+        self._hear()
+
+    def _hear(self) -> None:
+        assert self.link is not None
+        if self.link.state is LinkState.OPEN:
+            self._host.heard(self.link)
+
+    def _tick(self) -> None:
+        assert self.link is not None
+        self._host.input(self, partial(self.link.tick, self._host.now()))
+
+    # Output
+
+    def flush(self) -> None:
+        """Write what the link has, as far as the socket takes it, and arm the link's timer."""
+        link, transport = self.link, self._transport
+        if link is None or transport is None or transport.is_closing():
+            return
+        while self._takes_output and link.has_output:
+            transport.writelines(link.data_to_send())
+        if link.closed:
+            transport.close()
+            return
+        deadline = link.next_deadline()
+        if deadline is not None:
+            self._timer.arm(self._loop.time() + max(0.0, deadline - self._host.now()))
+        if link.more_waits:
+            transport.pause_reading()
+            self._loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Take the frames for which the last turn had no time; only then read more."""
+        link, transport = self.link, self._transport
+        if link is None or transport is None or transport.is_closing():
+            return
+        if link.more_waits:
+            self._host.input(self, partial(self._advance))
+        if not link.more_waits and not transport.is_closing():
+            transport.resume_reading()
+
+    def abort(self) -> None:
+        """Close the socket at once, and send nothing more."""
+        if self._transport is not None:
+            self._transport.abort()
+
+
+def _nothing() -> None:
+    """A step that only has the socket flushed."""

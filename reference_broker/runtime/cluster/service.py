@@ -1,0 +1,190 @@
+"""A node of a cluster on the network: the client of etcd, the node, its links and their sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from reference_broker.cluster.link.secret import Secret
+from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
+from reference_broker.cluster.mesh import Mesh
+from reference_broker.cluster.metadata.feed import Works
+from reference_broker.cluster.node import ClusterNode
+from reference_broker.core.base.deadlines import Deadline
+from reference_broker.core.work.budget import Budget
+from reference_broker.errors import ClusterRefused
+from reference_broker.runtime.cluster.link_sockets import LinkSockets, LinkTls, Step
+from reference_broker.runtime.etcd.config import EtcdConfig
+from reference_broker.runtime.etcd.coordinator import EtcdCoordinator
+from reference_broker.runtime.net.address import Address
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConfig:
+    """The cluster that a node joins, and the addresses that it has there. ``listen`` is for links;
+    ``amqp`` and ``http`` are what others are told of this node's clients."""
+
+    cluster: str
+    node: str
+    etcd: EtcdConfig
+    secret: Secret
+    listen: Address
+    tls: LinkTls | None = None
+    amqp: str = ""
+    http: str = ""
+
+
+class ServiceHost(Protocol):
+    """The broker's process, as its part in the cluster sees it."""
+
+    @property
+    def work(self) -> Works:
+        """The broker's work that is left over."""
+        ...
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of its turns."""
+        ...
+
+    def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
+        """See :meth:`~reference_broker.core.broker.Broker.after`."""
+        ...
+
+    def as_input(self, step: Step) -> None:
+        """Run ``step`` as an input of the core."""
+        ...
+
+    def now_wall_ms(self) -> int:
+        """The wall clock."""
+        ...
+
+    def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
+        """Have the mark in the data folder, and call ``marked`` when it is on disk."""
+        ...
+
+    def left(self, reason: str) -> None:
+        """The node is one of the cluster no longer: end the process, with an error."""
+        ...
+
+
+class ClusterService:
+    """The node that ``config`` describes. Its data folder has the ``mark``, if any, was opened
+    ``run`` times, and its log ends at ``position``."""
+
+    node: ClusterNode
+    mesh: Mesh
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        host: ServiceHost,
+        *,
+        mark: FolderMark | None,
+        run: int,
+        position: int,
+    ) -> None:
+        self._config = config
+        self._host = host
+        self._mark = mark
+        self._run = run
+        self._position = position
+        self._started: asyncio.Future[Joined] | None = None
+        self._coordinator: EtcdCoordinator | None = None
+        self._sockets: LinkSockets | None = None
+        self.link = ""
+        """Where other nodes reach this one; set by :meth:`start`."""
+
+    async def start(self) -> Joined:
+        """Join the cluster, and return when the node may serve clients: at once, or when etcd is
+        there. Call :meth:`stop` in any case. Raises :exc:`ClusterRefused` for a node that can't be
+        one of the cluster, :exc:`BadConfiguration`, and ``OSError`` for an address that can't be
+        had."""
+        config, host = self._config, self._host
+        self._started = asyncio.get_running_loop().create_future()
+        self._coordinator = EtcdCoordinator(config.etcd, host.as_input)
+        self._sockets = LinkSockets(host.as_input, config.tls)
+        self.link = str(await self._sockets.listen(config.listen))
+        self.node = ClusterNode(
+            self._coordinator,
+            self._applicant(),
+            self.link,
+            host.work,
+            host.budget,
+            host.after,
+            self,
+        )
+        self.mesh = Mesh(
+            config.secret,
+            self.node.view,
+            self.node.live_nodes,
+            self._sockets,
+            host.after,
+            self.node,
+        )
+        self._sockets.attach(self.mesh)
+        self.node.view.listen(self._sockets.flush_later)
+        host.as_input(self.node.start)
+        return await self._started
+
+    async def stop(self) -> None:
+        """Leave: give the lease back, so that nobody waits for this node, end the links and close
+        all sockets. Idempotent."""
+        if self._coordinator is not None and self._sockets is not None:
+            if hasattr(self, "mesh"):
+                self._host.as_input(self.node.close)
+                self._host.as_input(lambda: self.mesh.close("the node is stopping"))
+            await self._sockets.close()
+            await self._coordinator.close()
+
+    def _applicant(self) -> Applicant:
+        config = self._config
+        return Applicant(
+            cluster=config.cluster,
+            node=config.node,
+            secret_fingerprint=config.secret.fingerprint,
+            run=self._run,
+            start_id=uuid.uuid4().hex,
+            position=self._position,
+            amqp=config.amqp,
+            http=config.http,
+            mark=self._mark,
+            new_id=uuid.uuid4().hex,
+            new_disk_id=uuid.uuid4().hex,
+            wall_ms=self._host.now_wall_ms(),
+        )
+
+    # The owner of the node
+
+    def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
+        """See :class:`~reference_broker.cluster.node.NodeOwner`."""
+        self._host.mark_folder(mark, marked)
+
+    def joined(self, joined: Joined) -> None:
+        """See :class:`~reference_broker.cluster.node.NodeOwner`."""
+        self.mesh.begin(self._config.node, joined, self.link)
+
+    def serving(self, joined: Joined) -> None:
+        """See :class:`~reference_broker.cluster.node.NodeOwner`."""
+        self.mesh.serve()
+        assert self._sockets is not None
+        self._sockets.flush_later()
+        if self._started is not None and not self._started.done():
+            self._started.set_result(joined)
+
+    def ended(self, reason: str) -> None:
+        """See :class:`~reference_broker.cluster.node.NodeOwner`."""
+        if self._started is not None and not self._started.done():
+            self._started.set_exception(ClusterRefused(reason))
+        else:
+            self._host.left(reason)
+
+    def report(self, text: str) -> None:
+        """See :class:`~reference_broker.cluster.node.NodeOwner`."""
+        _log.warning("%s", text)

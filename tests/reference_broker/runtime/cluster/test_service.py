@@ -3,99 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
 from mqkit.testing import Etcd
-from reference_broker.cluster.coordinator import Compare, Put, Won
+from reference_broker.cluster.coordinator import Won
 from reference_broker.cluster.link.secret import Secret
-from reference_broker.cluster.membership.joining import FolderMark
-from reference_broker.cluster.metadata.proposal import Answered
-from reference_broker.core.base.deadlines import Deadline, Deadlines
-from reference_broker.core.work.budget import Budget
-from reference_broker.core.work.portions import Portions
 from reference_broker.errors import BadConfiguration, ClusterRefused
-from reference_broker.runtime.cluster.service import ClusterConfig, ClusterService
+from reference_broker.runtime.cluster.service import ClusterConfig
 from reference_broker.runtime.etcd.config import EtcdConfig, endpoint
 from reference_broker.runtime.net.address import Address
+from reference_broker.testing.lone_node import LoneNode
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 TIMEOUT_S = 60
-
-
-class Process:
-    """A broker's process without a broker."""
-
-    def __init__(self, config: ClusterConfig, *, run: int = 1) -> None:
-        self.budget = Budget()
-        self.work = Portions(self.budget)
-        self.marks: list[FolderMark] = []
-        self.left_for: list[str] = []
-        self._deadlines = Deadlines()
-        self.service = ClusterService(config, self, mark=None, run=run, position=0)
-
-    def as_input(self, step: Callable[[], object]) -> None:
-        self.budget.refill()
-        step()
-        self.work.run()
-
-    def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
-        loop = asyncio.get_running_loop()
-        deadline = self._deadlines.at(round((loop.time() + delay_s) * 1_000), callback)
-        loop.call_later(delay_s + 0.02, self._fire)
-        return deadline
-
-    def _fire(self) -> None:
-        now_ms = round(asyncio.get_running_loop().time() * 1_000)
-        self.as_input(partial(self._deadlines.fire, now_ms, self.budget))
-
-    def now_wall_ms(self) -> int:
-        return time.time_ns() // 1_000_000
-
-    def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
-        self.marks.append(mark)
-        asyncio.get_running_loop().call_soon(self.as_input, marked)
-
-    def left(self, reason: str) -> None:
-        self.left_for.append(reason)
-
-    # A client of it
-
-    async def put(self, key: str, value: bytes) -> Answered:
-        """Propose ``key``, which must not be there, and wait until every live node has seen it."""
-        answered: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        propose = self.service.node.proposals.propose
-        compares, changes = (Compare(key, 0),), (Put(key, value),)
-        self.as_input(partial(propose, compares, changes, answered.set_result))
-        outcome = await answered
-        if isinstance(outcome, Won):
-            await self._passed(outcome.revision)
-        return outcome
-
-    async def _passed(self, revision: int) -> None:
-        barrier = self.service.node.barrier
-        ticket = barrier.ticket(revision)
-        if barrier.passed.value < ticket:
-            reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            barrier.passed.when_at(ticket, partial(reached.set_result, None))
-            await reached
-
-    @property
-    def revision(self) -> int:
-        return self.service.node.view.revision.value
-
-    @property
-    def peers(self) -> list[str]:
-        """The nodes that are heard of, and waited for."""
-        awaited = self.service.node.barrier.awaited
-        return sorted(name for name, applied in awaited.items() if applied)
 
 
 async def _until(holds: Callable[[], bool]) -> None:
@@ -115,9 +41,9 @@ def config(etcd_server: Etcd) -> ClusterConfig:
 
 
 @asynccontextmanager
-async def _nodes(config: ClusterConfig, names: str) -> AsyncIterator[list[Process]]:
+async def _nodes(config: ClusterConfig, names: str) -> AsyncIterator[list[LoneNode]]:
     async with asyncio.timeout(TIMEOUT_S), AsyncExitStack() as stack:
-        processes = [Process(replace(config, node=name)) for name in names]
+        processes = [LoneNode(replace(config, node=name)) for name in names]
         for process in processes:
             stack.push_async_callback(process.service.stop)
         await asyncio.gather(*(process.service.start() for process in processes))
@@ -166,7 +92,7 @@ def test_a_node_that_stops_holds_nobody_up(config: ClusterConfig) -> None:
 def test_a_node_with_another_secret_is_refused(config: ClusterConfig) -> None:
     async def scenario() -> None:
         async with _nodes(config, "a"):
-            wrong = Process(replace(config, node="b", secret=Secret(b"another")))
+            wrong = LoneNode(replace(config, node="b", secret=Secret(b"another")))
             with pytest.raises(ClusterRefused, match="--cluster-secret-file"):
                 await wrong.service.start()
             await wrong.service.stop()
@@ -178,7 +104,7 @@ def test_a_node_with_another_secret_is_refused(config: ClusterConfig) -> None:
 def test_a_name_that_is_taken_is_refused(config: ClusterConfig) -> None:
     async def scenario() -> None:
         async with _nodes(config, "a") as (first,):
-            second = Process(config, run=7)
+            second = LoneNode(config, run=7)
             with pytest.raises(ClusterRefused, match="'a' is taken"):
                 await second.service.start()
             await second.service.stop()
@@ -189,7 +115,7 @@ def test_a_name_that_is_taken_is_refused(config: ClusterConfig) -> None:
 
 def test_an_address_that_others_reach_wants_tls(config: ClusterConfig) -> None:
     async def scenario() -> None:
-        process = Process(replace(config, listen=Address("0.0.0.0", 0)))
+        process = LoneNode(replace(config, listen=Address("0.0.0.0", 0)))
         with pytest.raises(BadConfiguration, match="give them TLS"):
             await process.service.start()
         await process.service.stop()
@@ -202,7 +128,7 @@ def test_a_node_waits_for_an_etcd_that_is_not_there_and_can_be_stopped(
 ) -> None:
     async def scenario() -> None:
         nobody = EtcdConfig((endpoint("http://127.0.0.1:9"),))
-        process = Process(replace(config, etcd=nobody))
+        process = LoneNode(replace(config, etcd=nobody))
         starting = asyncio.create_task(process.service.start())
         async with asyncio.timeout(TIMEOUT_S):
             await _until(lambda: "waiting for etcd" in caplog.text)

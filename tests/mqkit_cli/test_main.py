@@ -62,6 +62,7 @@ NOT_A_BROKERS = {
     *("aio_pika", "pika", "httpx", "rich", "ruamel", "tenacity"),
     *("cryptography", "mqkit.topology", "mqkit.app", "mqkit_cli.app", "mqkit_cli.store.command"),
     "reference_broker.service.command_line",
+    *("aiohttp", "reference_broker.cluster", "reference_broker.runtime.etcd"),
 }
 
 

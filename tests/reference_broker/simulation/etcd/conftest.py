@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import http.client
 import json
-import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mqkit.testing import EtcdUnavailable, etcd
 from reference_broker.cluster.coordinator import (
     Changed,
     Event,
@@ -29,7 +25,6 @@ from reference_broker.cluster.coordinator import (
 )
 
 ANSWER_TIMEOUT_S = 30
-LOOK_EVERY_S = 0.02
 NO_SPACE = "etcdserver: mvcc: database space exceeded"
 COMPACTED = "etcdserver: mvcc: required revision has been compacted"
 
@@ -194,41 +189,13 @@ class RealStore:
         return answer
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
 @pytest.fixture
-def real_store(tmp_path: Path) -> Iterator[RealStore]:
+def real_store() -> Iterator[RealStore]:
     """A private etcd on this machine that has nothing in it."""
-    if shutil.which("etcd") is None:
-        pytest.skip("there is no etcd here (Debian's etcd-server has it)")
-    clients, peers = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
-    command = [
-        "etcd", "--name", "alone", "--data-dir", str(tmp_path / "etcd"), "--logger", "zap",
-        "--listen-client-urls", clients, "--advertise-client-urls", clients,
-        "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
-        "--initial-cluster", f"alone={peers}",
-    ]  # fmt: skip
-    log = tmp_path / "etcd.log"
-    with log.open("wb") as errors:
-        process = subprocess.Popen(command, stdout=errors, stderr=errors)
     try:
-        store = _connected(int(clients.rpartition(":")[2]), process, log)
-        yield store
-        store.close()
-    finally:
-        process.terminate()
-        process.wait(timeout=ANSWER_TIMEOUT_S)
-
-
-def _connected(port: int, process: subprocess.Popen[bytes], log: Path) -> RealStore:
-    while True:
-        with contextlib.suppress(ConnectionError):
-            return RealStore(port)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(LOOK_EVERY_S)
-        assert process.poll() is None, f"etcd ended at once:\n{log.read_text()}"
+        with etcd() as alone:
+            store = RealStore(int(alone.endpoints[0].rpartition(":")[2]))
+            yield store
+            store.close()
+    except EtcdUnavailable as why:
+        pytest.skip(str(why))

@@ -28,6 +28,10 @@ from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.pause import Pause, Timer
 from reference_broker.errors import LinkError
 
+CLOCKS_APART_MS = 500
+"""Milliseconds by which two nodes' wall clocks may differ without a word: by as much TTLs are off
+after a failover."""
+
 APPLIED = OWNER_KINDS
 """Control: the sender has applied everything up to a revision (u64)."""
 
@@ -39,6 +43,10 @@ class MeshShell(Protocol):
 
     def now(self) -> float:
         """Seconds of a clock that goes on while the machine sleeps."""
+        ...
+
+    def wall_ms(self) -> int:
+        """The machine's wall clock."""
         ...
 
     def nonce(self) -> bytes:
@@ -64,6 +72,10 @@ class PeerListener(Protocol):
 
     def unheard(self, node: str) -> None:
         """Nothing is heard of the node any more, or it does not serve. Idempotent."""
+        ...
+
+    def report(self, text: str) -> None:
+        """Something that an operator should know, in one line."""
         ...
 
 
@@ -97,6 +109,8 @@ class Mesh:
         """Those that are not through their handshake."""
         self._announced = 0
         self._is_closed = False
+        self._told: dict[str, str] = {}
+        """The line that was last reported of each node."""
         view.follow(LIVE, self)
 
     @property
@@ -149,7 +163,7 @@ class Mesh:
             return
         self._announced = applied
         for link in self._open.values():
-            link.report = link.report._replace(applied_revision=applied)
+            link.report = self._report()
             link.send(Lane.CONTROL, APPLIED, (_REVISION.pack(applied),))
             self._shell.look_at(link)
 
@@ -174,6 +188,7 @@ class Mesh:
         self._shell.dial(record.link, link)
 
     def _link(self, role: Role, hello: Hello, dialled: str) -> Link:
+        hello = hello._replace(wall_ms=self._shell.wall_ms())
         identity = Identity(hello, self._secret, self._shell.nonce(), dialled)
         return Link(role, identity, self._numbers, self, self._shell.now())
 
@@ -191,18 +206,31 @@ class Mesh:
         if before is not None:
             before.end("a newer connection has taken its place")
             self._shell.look_at(before)
-        link.report = Report(applied_revision=self._announced)
+        link.report = self._report()
+        self._tell(node, f"linked with node {node!r}")
 
     def link_down(self, link: Link) -> None:
         """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
         self._accepted.pop(link, None)
         for node in [name for name, each in self._dialling.items() if each is link]:
             del self._dialling[node]
+            self._tell(node, f"no link with node {node!r}: {link.reason}")
             self._dial_later(node)
         for node in [name for name, each in self._open.items() if each is link]:
             del self._open[node]
+            self._tell(node, f"the link with node {node!r} is down: {link.reason}")
             self._listener.unheard(node)
             self._dial_later(node)
+
+    def _report(self) -> Report:
+        ahead_ms = self._shell.wall_ms() - round(self._shell.now() * 1_000)
+        return Report(applied_revision=self._announced, wall_ahead_ms=ahead_ms)
+
+    def _tell(self, node: str, line: str) -> None:
+        """Report the line, unless it is the one that was last reported of the node."""
+        if self._told.get(node) != line and not self._is_closed:
+            self._told[node] = line
+            self._listener.report(line)
 
     def _dial_later(self, node: str) -> None:
         pause = self._pauses.setdefault(node, Pause(self._after))
@@ -227,8 +255,19 @@ class Mesh:
         """Look at what the other end's last heartbeat has told: to be called by the shell when it
         has handed bytes to an open link."""
         node = link.peer.node
-        if self._open.get(node) is link:
-            self._hear(link, link.heartbeats.peer.applied_revision)
+        if self._open.get(node) is not link:
+            return
+        self._hear(link, link.heartbeats.peer.applied_revision)
+        if not link.heartbeats.answered_at:
+            return  # nobody knows how long its heartbeats take
+        apart_ms = link.heartbeats.peer_wall_ms(self._shell.now()) - self._shell.wall_ms()
+        if abs(apart_ms) > CLOCKS_APART_MS + link.heartbeats.round_trip_s * 500:
+            order = "ahead" if apart_ms > 0 else "behind"
+            self._tell(
+                node,
+                f"the clock of node {node!r} is {abs(apart_ms) / 1_000:.1f} s {order}: a message's"
+                " time to live is off by as much at one of the two; set both by NTP",
+            )
 
     def _hear(self, link: Link, applied: int) -> None:
         node = link.peer.node

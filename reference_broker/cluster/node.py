@@ -203,7 +203,11 @@ class ClusterNode:
         if self._end(reason):
             self._owner.ended(reason)
 
-    # Others
+    # Others (a PeerListener)
+
+    def report(self, text: str) -> None:
+        """Hand it on."""
+        self._owner.report(text)
 
     def heard(self, node: str, applied: int) -> None:
         """A heartbeat of ``node``, which serves clients, has come, or it has said that its view has

@@ -51,6 +51,10 @@ _PEER_PROOF = {
     Role.ACCEPTOR: HandshakeState.AWAIT_DIALER_PROOF,
 }
 
+CLOCKS_APART_MAX_MS = 60_000
+"""Milliseconds by which two nodes' wall clocks may differ. A message's time to live, and when a
+delayed one is due, is a wall-clock time that goes on at another node after a failover."""
+
 Answer = tuple[ControlKind, bytes]
 
 
@@ -117,6 +121,7 @@ class Handshake:
         self.peer = peer
         self.version = _agreed(hello, peer)
         _check_names(hello, peer, self._identity.dialled)
+        _check_clocks(hello, peer)
         self._peer_octets = payload
         if self._role is Role.DIALER:
             if peer.connection != hello.connection:
@@ -188,3 +193,13 @@ def _check_names(own: Hello, peer: Hello, dialled: str) -> None:
     if dialled and peer.node != dialled:
         raise LinkError(f"node {dialled!r} was dialled, and {peer.node!r} answered: look at its"
                         " --cluster-listen")  # fmt: skip
+
+
+def _check_clocks(own: Hello, peer: Hello) -> None:
+    apart_s = (peer.wall_ms - own.wall_ms) / 1_000
+    if abs(apart_s) * 1_000 > CLOCKS_APART_MAX_MS:
+        order = "ahead of" if apart_s > 0 else "behind"
+        raise LinkError(
+            f"the clock of node {peer.node!r} is {abs(apart_s):.0f} s {order} that of node"
+            f" {own.node!r}: set both by NTP"
+        )

@@ -3,11 +3,12 @@
 ::
 
     sent at u64 | echo u64 | held u64 | silent u64       microseconds of monotonic clocks
-    | applied revision u64 | alarms u8 | leads u32
+    | applied revision u64 | alarms u8 | leads u32 | wall ahead i64
 
 ``sent at`` and ``silent`` (since the sender last heard the receiver) are the sender's, ``echo`` is
-the ``sent at`` of the last heartbeat that it had, or 0, and ``held`` the time since then. A later
-version may append to it, and what is appended is ignored.
+the ``sent at`` of the last heartbeat that it had, or 0, and ``held`` the time since then; ``wall
+ahead`` is its wall clock less the clock of ``sent at``, in milliseconds. A later version may append
+to it, and what is appended is ignored.
 
 An end that hears nothing takes the link for down. One whose peer hears nothing does so too, by what
 the peer's heartbeats said last, whether more of them come or not: so a cable that is cut one way is
@@ -33,7 +34,7 @@ UNHEARD_S = 2.5
 :data:`SILENT_S`, so that who is deaf notices first and can say so, and short enough that both ends
 know within 3 s."""
 
-_HEARTBEAT = struct.Struct(">QQQQQBI")
+_HEARTBEAT = struct.Struct(">QQQQQBIq")
 _MICROSECONDS = 1_000_000
 
 
@@ -46,6 +47,8 @@ class Report(NamedTuple):
     """A bit for each resource alarm that sounds there."""
     leads: int = 0
     """The number of queues that it leads, for whoever places the next one."""
+    wall_ahead_ms: int = 0
+    """Its wall clock, less the clock of its heartbeats."""
 
 
 class Heartbeats:
@@ -97,6 +100,12 @@ class Heartbeats:
         if echo:
             self.answered_at = max(self.answered_at, echo / _MICROSECONDS)
             self.round_trip_s = max(0.0, (_us(now) - echo - held) / _MICROSECONDS)
+
+    def peer_wall_ms(self, now: float) -> float:
+        """The peer's wall clock now, as its last heartbeat tells it, give or take half of the round
+        trip. Ask only after one."""
+        sent_ms = self._echo_us / 1_000 + self.peer.wall_ahead_ms
+        return sent_ms + (now - self._peer_at + self.round_trip_s / 2) * 1_000
 
     def beat(self, now: float, report: Report) -> bytes | None:
         """The heartbeat to send; ``None`` while none is due."""

@@ -3,7 +3,7 @@
 ::
 
     "MQKL" | lowest u16 | highest u16 | nonce 32 octets | purpose u8
-    | node number u16 | run u32 | connection u64
+    | node number u16 | run u32 | connection u64 | wall clock ms u64
     | cluster id | node name | disk id | link address            each: length u8, then UTF-8
 
 Its layout is for ever: nodes that have no protocol in common must be able to say so. A later
@@ -25,7 +25,7 @@ NONCE_BYTES = 32
 TEXT_BYTES_MAX = 255
 
 _MAGIC = b"MQKL"
-_HEAD = struct.Struct(f">4sHH{NONCE_BYTES}sBHIQ")
+_HEAD = struct.Struct(f">4sHH{NONCE_BYTES}sBHIQQ")
 
 
 class Hello(NamedTuple):
@@ -33,7 +33,8 @@ class Hello(NamedTuple):
     a run; who was dialled repeats the number. ``cluster``, ``disk``: ids, not names.
 
     ``purpose`` is 0 for the link itself. Connections beside it, which don't take its place, have
-    others; who was dialled refuses those that it has no use for."""
+    others; who was dialled refuses those that it has no use for. ``wall_ms`` is the node's wall
+    clock, when it introduced itself."""
 
     cluster: str
     node: str
@@ -45,6 +46,7 @@ class Hello(NamedTuple):
     lowest: int = PROTOCOL
     highest: int = PROTOCOL
     purpose: int = 0
+    wall_ms: int = 0
 
     def encode(self, nonce: bytes) -> bytes:
         """The payload of a HELLO. ``nonce``: :data:`NONCE_BYTES` that were never used before.
@@ -64,6 +66,7 @@ class Hello(NamedTuple):
                 self.number,
                 self.run,
                 self.connection,
+                self.wall_ms,
             )
         except struct.error as error:
             raise ValueError(f"a number has no room in a HELLO: {self}") from error
@@ -75,7 +78,9 @@ def decode_hello(payload: bytes) -> Hello:
     if not payload.startswith(_MAGIC):
         raise LinkError("the other end speaks another protocol than mqkit's nodes")
     try:
-        _, lowest, highest, _, purpose, number, run, connection = _HEAD.unpack_from(payload)
+        _, lowest, highest, _, purpose, number, run, connection, wall_ms = _HEAD.unpack_from(
+            payload
+        )
         texts = []
         at = _HEAD.size
         for _ in range(4):
@@ -87,4 +92,16 @@ def decode_hello(payload: bytes) -> Hello:
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise LinkError("a HELLO that can't be read") from error
     cluster, node, disk, address = texts
-    return Hello(cluster, node, number, disk, run, connection, address, lowest, highest, purpose)
+    return Hello(
+        cluster,
+        node,
+        number,
+        disk,
+        run,
+        connection,
+        address,
+        lowest,
+        highest,
+        purpose,
+        wall_ms,
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from ssl import SSLContext
@@ -102,6 +103,10 @@ class LinkSockets:
             await self._all_gone
 
     # The shell of the mesh
+
+    def wall_ms(self) -> int:
+        """The machine's wall clock."""
+        return time.time_ns() // 1_000_000
 
     def nonce(self) -> bytes:
         """Fresh randomness."""

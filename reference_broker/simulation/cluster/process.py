@@ -29,6 +29,9 @@ TURN_US = 1_000
 TURN_UNITS = 3 * DECLARATION_UNITS
 """Three definitions: views are applied in many portions."""
 
+WALL_OFF_MAX_MS = 5_000
+"""Most milliseconds by which the clock of a machine is wrong."""
+
 MARKING_US = (100, 30_000)
 
 
@@ -47,6 +50,7 @@ class NodeProcess:
         self._world = world
         self._clock = world.clock
         self.inbox = Inbox(world.clock)
+        self.wall_off_ms = world.random.randint(-WALL_OFF_MAX_MS, WALL_OFF_MAX_MS)
         self._deadlines = Deadlines()
         self._budget = Budget(TURN_UNITS)
         self._portions = Portions(self._budget)

@@ -35,6 +35,10 @@ class Sockets:
         """The time, in seconds."""
         return self._world.clock.now_us / US_PER_S
 
+    def wall_ms(self) -> int:
+        """The wall clock of the node's machine, which is off by some seconds."""
+        return self._world.clock.wall_ms() + self._process.wall_off_ms
+
     def nonce(self) -> bytes:
         """Octets that the seed gives."""
         return self._world.random.randbytes(NONCE_BYTES)

@@ -38,6 +38,8 @@ class Node:
         self.looked_at: dict[Link, None] = {}
         self.heard_of: dict[str, int] = {}
         self.nonces = 0
+        self.wall_off_ms = 0
+        self.reports: list[str] = []
         self.mesh = Mesh(Secret(secret), self.view, live_nodes, self, net.clock.after, self)
         self.joined = Joined(
             ClusterRecord("c1", 1, "f00", 0),
@@ -61,6 +63,9 @@ class Node:
     def now(self) -> float:
         return 1_000 + self.net.clock.now_ms / 1_000
 
+    def wall_ms(self) -> int:
+        return 1_700_000_000_000 + self.net.clock.now_ms + self.wall_off_ms
+
     def nonce(self) -> bytes:
         self.nonces += 1
         return f"{self.name}{self.nonces}".encode().ljust(32, b".")
@@ -78,6 +83,9 @@ class Node:
 
     def unheard(self, node: str) -> None:
         self.heard_of.pop(node, None)
+
+    def report(self, text: str) -> None:
+        self.reports.append(text)
 
 
 class Net:
@@ -266,3 +274,42 @@ def test_a_closed_mesh_tells_why_and_dials_no_more() -> None:
     assert a.mesh.accepted() is None
     net.clock.forward(10)
     assert a.dials == []
+
+
+def test_what_becomes_of_a_link_is_told_once() -> None:
+    net = Net("a", "b")
+    a, b = net.nodes.values()
+    for node in (a, b):
+        node.begin()
+        node.see("a", "b")
+    for pause in (0.1, 0.2, 0.4):
+        a.dials.pop()[1].lost("connection refused")
+        net.clock.forward(pause)
+    assert a.reports == ["no link with node 'b': connection refused"]
+    net.connect(a)
+    net.settle()
+    net.sockets.pop()[1].lost("reset")
+    assert a.reports[1:] == ["linked with node 'b'", "the link with node 'b' is down: reset"]
+
+
+def test_clocks_that_differ_are_told_and_too_much_is_refused() -> None:
+    net, a, b = _two()
+    net.beat(1)
+    assert a.reports == ["linked with node 'b'"]
+    b.wall_off_ms = 3_000
+    b.mesh.serve()
+    b.view.reach(9)  # it looks at its clock
+    net.beat(1)
+    assert len(a.reports) == 2
+    assert "the clock of node 'b' is 3.0 s ahead" in a.reports[1]
+
+    net = Net("a", "b")
+    a, b = net.nodes.values()
+    b.wall_off_ms = -600_000
+    for node in (a, b):
+        node.begin()
+        node.see("a", "b")
+    net.connect(a)
+    net.settle()
+    assert _peers((a, b)) == [[], []]
+    assert "the clock of node 'a' is 600 s ahead of that of node 'b'" in a.reports[0]

@@ -25,6 +25,7 @@ hellos = st.builds(
     lowest=st.integers(0, 0xFFFF),
     highest=st.integers(0, 0xFFFF),
     purpose=st.integers(0, 0xFF),
+    wall_ms=st.integers(0, (1 << 64) - 1),
 )
 
 HELLO = Hello("cluster-1", "mqkit@a", 1, "disk-a", 3, 7, "10.0.0.1:25672")

@@ -104,7 +104,7 @@ class ClusterNode:
         self.barrier = Barrier(self.view)
         self.live_nodes = LiveNodes(applicant.node, self.barrier, owner.report)
         prefix = cluster_prefix(applicant.cluster)
-        self.feed = Feed(coordinator, prefix, self.view, work, budget, after)
+        self.feed = Feed(coordinator, prefix, self.view, work, budget, after, owner.report)
         self.proposals = Proposals(
             coordinator, prefix, self.view, after, applicant.node, applicant.run, self.replaced
         )

@@ -13,6 +13,7 @@ broker; the view's revision rises with whole transactions only.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from enum import Enum, auto
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -33,6 +34,10 @@ from reference_broker.cluster.pause import Pause, Timer
 from reference_broker.core.base.transitions import TransitionTable
 from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
 from reference_broker.core.work.task import Steps
+
+TELLING_FAILURES = 2
+"""Attempts in a row without any news, of which an operator is told: a watch that ends, and is there
+again at once, is nothing."""
 
 
 class FeedState(Enum):
@@ -92,8 +97,9 @@ class _Portion(NamedTuple):
 
 
 class Feed:
-    """The feed of ``view`` from the keys under ``prefix``. ``after`` is the broker's timer; the
-    reason why there is no news, while there is none, is in :attr:`trouble`."""
+    """The feed of ``view`` from the keys under ``prefix``. ``after`` is the broker's timer;
+    ``report`` is told, in a line, when there has been no news for more than one attempt, and when
+    there is again. The reason meanwhile is in :attr:`trouble`."""
 
     def __init__(
         self,
@@ -103,9 +109,13 @@ class Feed:
         work: Works,
         budget: Budget,
         after: Timer,
+        report: Callable[[str], None],
     ) -> None:
         self.state = FeedState.IDLE
         self.trouble: str | None = None
+        self._report = report
+        self._failures = 0
+        """Attempts since the last news."""
         self._coordinator = coordinator
         self._prefix = prefix
         self._view = view
@@ -166,6 +176,14 @@ class Feed:
             self._pass(FeedEvent.UNREAD)
             self._trouble_began(page.reason)
             return
+        if page.revision < self._told:
+            self._pass(FeedEvent.UNREAD)
+            self._trouble_began(
+                f"its revision has gone back from {self._told} to {page.revision}: it was restored"
+                " from an older copy. What this node has goes on as it is; stop it before you start"
+                " nodes with the older copy"
+            )
+            return
         resync.add(page, self._prefix)
         if page.more:
             self._pass(FeedEvent.PAGE)
@@ -218,6 +236,9 @@ class Feed:
 
     def _trouble_began(self, reason: str) -> None:
         self.trouble = reason
+        self._failures += 1
+        if self._failures == TELLING_FAILURES:
+            self._report(f"there is no news of etcd: {reason}")
         self._pause.begin(self._pause_over)
 
     def _pause_over(self) -> None:
@@ -229,7 +250,10 @@ class Feed:
             self._begin_watch()
 
     def _well_again(self) -> None:
+        if self._failures >= TELLING_FAILURES:
+            self._report("there is news of etcd again")
         self.trouble = None
+        self._failures = 0
         self._pause.reset()
 
     # Applying

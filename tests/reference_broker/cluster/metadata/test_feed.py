@@ -34,7 +34,10 @@ class Fed:
         self.budget = Budget(units)
         self.work = Portions(self.budget)
         self.clock = HandClock()
-        self.feed = Feed(self.etcd, P, self.view, self.work, self.budget, self.clock.after)
+        self.reports: list[str] = []
+        self.feed = Feed(
+            self.etcd, P, self.view, self.work, self.budget, self.clock.after, self.reports.append
+        )
 
     def read(self, revision: int, *keys: str, more: bool = False) -> None:
         rows = tuple(Row(P + key, b"v", revision, 0, revision) for key in keys)
@@ -170,6 +173,36 @@ def test_a_reading_is_compared_with_what_all_that_came_has_made_of_the_view() ->
     while fed.view.revision.value < 9:
         fed.turn()
     assert list(fed.view.keys()) == ["d"]
+
+
+def test_an_operator_is_told_when_there_is_no_news_and_when_there_is_again() -> None:
+    fed = _watching()
+    fed.etcd.watches[-1].tell(WatchEnded("the connection broke"))
+    fed.clock.forward(0.2)
+    fed.change(6, "b")
+    assert fed.reports == []
+    for _ in range(3):
+        fed.etcd.watches[-1].tell(WatchEnded("connection refused"))
+        fed.clock.forward(1)
+    assert fed.reports == ["there is no news of etcd: connection refused"]
+    fed.change(7, "c")
+    fed.change(8, "d")
+    assert fed.reports[1:] == ["there is news of etcd again"]
+
+
+def test_an_etcd_that_was_restored_from_an_older_copy_changes_nothing() -> None:
+    fed = _watching()
+    fed.change(9, "b")
+    fed.etcd.watches[-1].tell(WatchEnded("a future revision", compacted=True))
+    fed.clock.forward(0.2)
+    fed.read(6, "a")
+    assert list(fed.view.keys()) == ["a", "b"]
+    assert fed.feed.trouble is not None
+    assert "gone back from 9 to 6" in fed.feed.trouble
+    assert fed.reports == [f"there is no news of etcd: {fed.feed.trouble}"]
+    fed.clock.forward(1)
+    fed.read(10, "a", "c")
+    assert list(fed.view.keys()) == ["a", "c"]
 
 
 @pytest.mark.parametrize("reading", [True, False])

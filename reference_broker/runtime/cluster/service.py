@@ -99,7 +99,7 @@ class ClusterService:
         self._coordinator: EtcdCoordinator | None = None
         self._sockets: LinkSockets | None = None
         self.link = ""
-        """Where other nodes reach this one; set by :meth:`start`."""
+        """The address at which other nodes reach this one; set by :meth:`start`."""
 
     async def start(self) -> Joined:
         """Join the cluster, and return when the node may serve clients: at once, or when etcd is

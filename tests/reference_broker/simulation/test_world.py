@@ -50,7 +50,7 @@ EVENT_FLOORS = {
     "runs with small chunks": 1, "runs with syncs by chance": 1, "runs with syncs by the thread": 1,
     "runs with syncs measured": 1, "segments merged": 200, "sessions": 600,
     "settlements over several consumers": 10, "short reads": 300, "short writes": 300,
-    "spares missing": 8, "starts": 120, "turns of work left over": 5_000, "unreadable": 1,
+    "spares missing": 4, "starts": 120, "turns of work left over": 5_000, "unreadable": 1,
     "uses of a locked queue": 30, "uses of queues that expire": 80,
 }  # fmt: skip
 FEATURE_FLOORS = {

@@ -17,7 +17,7 @@ from reference_broker.errors import BadConfiguration, ClusterRefused
 from reference_broker.runtime.cluster.service import ClusterConfig
 from reference_broker.runtime.etcd.config import EtcdConfig, endpoint
 from reference_broker.runtime.net.address import Address
-from reference_broker.testing.lone_node import LoneNode
+from reference_broker.testing.member_process import MemberProcess
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -41,9 +41,9 @@ def config(etcd_server: Etcd) -> ClusterConfig:
 
 
 @asynccontextmanager
-async def _nodes(config: ClusterConfig, names: str) -> AsyncIterator[list[LoneNode]]:
+async def _nodes(config: ClusterConfig, names: str) -> AsyncIterator[list[MemberProcess]]:
     async with asyncio.timeout(TIMEOUT_S), AsyncExitStack() as stack:
-        processes = [LoneNode(replace(config, node=name)) for name in names]
+        processes = [MemberProcess(replace(config, node=name)) for name in names]
         for process in processes:
             stack.push_async_callback(process.service.stop)
         await asyncio.gather(*(process.service.start() for process in processes))
@@ -92,7 +92,7 @@ def test_a_node_that_stops_holds_nobody_up(config: ClusterConfig) -> None:
 def test_a_node_with_another_secret_is_refused(config: ClusterConfig) -> None:
     async def scenario() -> None:
         async with _nodes(config, "a"):
-            wrong = LoneNode(replace(config, node="b", secret=Secret(b"another")))
+            wrong = MemberProcess(replace(config, node="b", secret=Secret(b"another")))
             with pytest.raises(ClusterRefused, match="--cluster-secret-file"):
                 await wrong.service.start()
             await wrong.service.stop()
@@ -104,7 +104,7 @@ def test_a_node_with_another_secret_is_refused(config: ClusterConfig) -> None:
 def test_a_name_that_is_taken_is_refused(config: ClusterConfig) -> None:
     async def scenario() -> None:
         async with _nodes(config, "a") as (first,):
-            second = LoneNode(config, run=7)
+            second = MemberProcess(config, run=7)
             with pytest.raises(ClusterRefused, match="'a' is taken"):
                 await second.service.start()
             await second.service.stop()
@@ -115,7 +115,7 @@ def test_a_name_that_is_taken_is_refused(config: ClusterConfig) -> None:
 
 def test_an_address_that_others_reach_wants_tls(config: ClusterConfig) -> None:
     async def scenario() -> None:
-        process = LoneNode(replace(config, listen=Address("0.0.0.0", 0)))
+        process = MemberProcess(replace(config, listen=Address("0.0.0.0", 0)))
         with pytest.raises(BadConfiguration, match="give them TLS"):
             await process.service.start()
         await process.service.stop()
@@ -128,7 +128,7 @@ def test_a_node_waits_for_an_etcd_that_is_not_there_and_can_be_stopped(
 ) -> None:
     async def scenario() -> None:
         nobody = EtcdConfig((endpoint("http://127.0.0.1:9"),))
-        process = LoneNode(replace(config, etcd=nobody))
+        process = MemberProcess(replace(config, etcd=nobody))
         starting = asyncio.create_task(process.service.start())
         async with asyncio.timeout(TIMEOUT_S):
             await _until(lambda: "waiting for etcd" in caplog.text)

@@ -19,7 +19,7 @@ from reference_broker.cluster.link.secret import Secret
 from reference_broker.runtime.cluster.service import ClusterConfig
 from reference_broker.runtime.etcd.config import EtcdConfig, endpoint
 from reference_broker.runtime.net.address import Address
-from reference_broker.testing.lone_node import LoneNode
+from reference_broker.testing.member_process import MemberProcess
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -41,7 +41,7 @@ async def _until(holds: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def _nodes(members: Etcd) -> AsyncIterator[list[LoneNode]]:
+async def _nodes(members: Etcd) -> AsyncIterator[list[MemberProcess]]:
     config = ClusterConfig(
         cluster=f"test {uuid.uuid4().hex}",
         node="",
@@ -50,7 +50,7 @@ async def _nodes(members: Etcd) -> AsyncIterator[list[LoneNode]]:
         listen=Address("127.0.0.1", 0),
     )
     async with asyncio.timeout(TIMEOUT_S), AsyncExitStack() as stack:
-        nodes = [LoneNode(replace(config, node=name)) for name in "abc"]
+        nodes = [MemberProcess(replace(config, node=name)) for name in "abc"]
         for node in nodes:
             stack.push_async_callback(node.service.stop)
         await asyncio.gather(*(node.service.start() for node in nodes))
@@ -127,7 +127,7 @@ def test_a_watch_that_was_compacted_away_is_made_up_for(members: Etcd) -> None:
     asyncio.run(scenario())
 
 
-def _key(node: LoneNode, key: str) -> str:
+def _key(node: MemberProcess, key: str) -> str:
     return base64.b64encode((node.service.node.feed._prefix + key).encode()).decode()
 
 

@@ -1,9 +1,10 @@
-"""A node of a cluster without a broker: everything of the metadata and the links, over a real etcd.
+"""The process of a node of a cluster, without a broker: everything of the metadata and the links,
+over a real etcd.
 
-node = LoneNode(config)
-await node.service.start()
-await node.put("def/parameter/x", b"1")
-await node.service.stop()
+    process = MemberProcess(config)
+    await process.service.start()
+    await process.put("def/parameter/x", b"1")
+    await process.service.stop()
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from reference_broker.core.work.portions import Portions
 from reference_broker.runtime.cluster.service import ClusterConfig, ClusterService
 
 
-class LoneNode:
+class MemberProcess:
     """The host of a :class:`ClusterService`. Make it in a running loop. ``marks`` are what its data
     folder was marked with, ``left_for`` the reasons for which it is a member no longer."""
 

@@ -29,6 +29,10 @@ DEEP = 10_001
 WAIT_S = 60
 
 
+class NotStarted(Exception):
+    """It listens, and says that it is not ready: on a slow machine somebody sees that."""
+
+
 class Prometheus:
     """A server on a free port, which scrapes every second instead of every fifteen."""
 
@@ -54,7 +58,10 @@ class Prometheus:
         return found
 
     def get(self, path: str, **params: str) -> dict[str, Any]:
-        body = self._client.get(path, params=params).json()
+        answer = self._client.get(path, params=params)
+        if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+            raise NotStarted
+        body = answer.json()
         assert body["status"] == "success", (params, body)
         data: dict[str, Any] = body["data"]
         return data
@@ -66,7 +73,7 @@ class Prometheus:
             try:
                 if found := self.query(expression):
                     return found
-            except httpx.TransportError:  # it is not listening yet
+            except (httpx.TransportError, NotStarted):  # it is not listening yet, or reads its log
                 assert self._process.poll() is None, Path(self._log.name).read_text()
             assert time.monotonic() < deadline, f"no answer to {expression}"
             try:

@@ -32,6 +32,10 @@ CLOCKS_APART_MS = 500
 """Milliseconds by which two nodes' wall clocks may differ without a word: by as much TTLs are off
 after a failover."""
 
+ACCEPTED_MAX = 64
+"""Sockets that others have opened, and that are not through their handshake. There are six nodes,
+and each dials once at a time; whoever else connects is gone after the time of a handshake."""
+
 APPLIED = OWNER_KINDS
 """Control: the sender has applied everything up to a revision (u64)."""
 
@@ -111,6 +115,8 @@ class Mesh:
         self._is_closed = False
         self._told: dict[str, str] = {}
         """The line that was last reported of each node."""
+        self._clocks_told: dict[str, Link] = {}
+        """The link over which a node's clock was reported, by node: once for each."""
         view.follow(LIVE, self)
 
     @property
@@ -140,7 +146,7 @@ class Mesh:
     def accepted(self) -> Link | None:
         """The link for a socket that somebody has opened; ``None``: close it, nobody can be
         talked to yet."""
-        if self._hello is None or self._is_closed:
+        if self._hello is None or self._is_closed or len(self._accepted) >= ACCEPTED_MAX:
             return None
         link = self._link(Role.ACCEPTOR, self._hello, "")
         self._accepted[link] = None
@@ -258,15 +264,15 @@ class Mesh:
         if self._open.get(node) is not link:
             return
         self._hear(link, link.heartbeats.peer.applied_revision)
-        if not link.heartbeats.answered_at:
-            return  # nobody knows how long its heartbeats take
+        if not link.heartbeats.answered_at or self._clocks_told.get(node) is link:
+            return  # nobody knows how long its heartbeats take, or everybody what the clock shows
         apart_ms = link.heartbeats.peer_wall_ms(self._shell.now()) - self._shell.wall_ms()
         if abs(apart_ms) > CLOCKS_APART_MS + link.heartbeats.round_trip_s * 500:
+            self._clocks_told[node] = link
             order = "ahead" if apart_ms > 0 else "behind"
-            self._tell(
-                node,
+            self._listener.report(
                 f"the clock of node {node!r} is {abs(apart_ms) / 1_000:.1f} s {order}: a message's"
-                " time to live is off by as much at one of the two; set both by NTP",
+                " time to live is off by as much at one of the two; set both by NTP"
             )
 
     def _hear(self, link: Link, applied: int) -> None:

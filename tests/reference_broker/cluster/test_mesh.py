@@ -19,7 +19,7 @@ from reference_broker.cluster.membership.records import (
     NodeState,
     encoded,
 )
-from reference_broker.cluster.mesh import Mesh
+from reference_broker.cluster.mesh import ACCEPTED_MAX, Mesh
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.keys import LIVE
 from reference_broker.cluster.metadata.view import View
@@ -302,6 +302,11 @@ def test_clocks_that_differ_are_told_and_too_much_is_refused() -> None:
     net.beat(1)
     assert len(a.reports) == 2
     assert "the clock of node 'b' is 3.0 s ahead" in a.reports[1]
+    for revision in range(10, 15):  # it goes wrong further
+        b.wall_off_ms += 150
+        b.view.reach(revision)
+        net.beat(1)
+    assert len(a.reports) == 2
 
     net = Net("a", "b")
     a, b = net.nodes.values()
@@ -313,3 +318,15 @@ def test_clocks_that_differ_are_told_and_too_much_is_refused() -> None:
     net.settle()
     assert _peers((a, b)) == [[], []]
     assert "the clock of node 'a' is 600 s ahead of that of node 'b'" in a.reports[0]
+
+
+def test_those_who_never_introduce_themselves_are_bounded() -> None:
+    net = Net("a", "b")
+    a = net.nodes["a"]
+    a.begin()
+    links = [a.mesh.accepted() for _ in range(ACCEPTED_MAX)]
+    assert None not in links
+    assert a.mesh.accepted() is None
+    assert links[0] is not None
+    links[0].lost("reset")
+    assert a.mesh.accepted() is not None

@@ -258,8 +258,7 @@ class Mesh:
         self._hear(link, _REVISION.unpack(payload[0])[0])
 
     def heartbeat(self, link: Link) -> None:
-        """Look at what the other end's last heartbeat has told: to be called by the shell when it
-        has handed bytes to an open link."""
+        """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
         node = link.peer.node
         if self._open.get(node) is not link:
             return

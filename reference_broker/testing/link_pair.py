@@ -35,7 +35,7 @@ class LinkEnd:
     kept in ``held``, and no credit is given back."""
 
     def __init__(self, role: Role, who: Identity, now: float) -> None:
-        self.opened = 0
+        self.opened = self.heartbeats = 0
         self.downs: list[str] = []
         self.received: dict[Lane, list[tuple[int, bytes]]] = {lane: [] for lane in Lane}
         self.held: list[tuple[Lane, int, tuple[memoryview, ...]]] = []
@@ -57,6 +57,9 @@ class LinkEnd:
 
     def link_down(self, link: Link) -> None:
         self.downs.append(link.reason)
+
+    def heartbeat(self, link: Link) -> None:
+        self.heartbeats += 1
 
     def asked(self, link: Link, token: int, question: memoryview) -> None:
         self.questions.append((token, bytes(question)))

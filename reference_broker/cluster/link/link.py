@@ -74,6 +74,10 @@ class LinkOwner(Protocol):
         and what was sent may have arrived or not. Called once, also where it was never open."""
         ...
 
+    def heartbeat(self, link: Link) -> None:
+        """Look at ``link.heartbeats``: one has come."""
+        ...
+
     def asked(self, link: Link, token: int, question: memoryview) -> None:
         """Have :meth:`Link.answer` be called, now or later, once."""
         ...
@@ -330,6 +334,7 @@ class Link:
             self._greet(kind, bytes(payload))
         elif kind == ControlKind.HEARTBEAT:
             self.heartbeats.take(payload, self._now)
+            self._owner.heartbeat(self)
         elif kind == ControlKind.CREDIT:
             self._lanes.give_credit(decode_credit(payload))
         elif kind >= OWNER_KINDS:

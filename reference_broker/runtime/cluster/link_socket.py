@@ -8,7 +8,6 @@ from functools import partial
 from typing import Protocol, cast
 
 from reference_broker.cluster.link.link import Link
-from reference_broker.cluster.link.link_state import LinkState
 from reference_broker.runtime.process.timers import TickTimer
 
 UNSENT_BYTES = 256 * 1024
@@ -28,10 +27,6 @@ class LinkHost(Protocol):
 
     def input(self, link_socket: LinkSocket, step: partial[None]) -> None:
         """Run ``step`` as an input of the core, and flush the socket at the end of the turn."""
-        ...
-
-    def heard(self, link: Link) -> None:
-        """Bytes have come over an open link."""
         ...
 
     def now(self) -> float:
@@ -94,17 +89,10 @@ class LinkSocket(asyncio.Protocol):
     def _take(self, data: bytes) -> None:
         assert self.link is not None
         self.link.receive_data(data, self._host.now())
-        self._hear()
 
     def _advance(self) -> None:
         assert self.link is not None
         self.link.advance(self._host.now())
-        self._hear()
-
-    def _hear(self) -> None:
-        assert self.link is not None
-        if self.link.state is LinkState.OPEN:
-            self._host.heard(self.link)
 
     def _tick(self) -> None:
         assert self.link is not None

@@ -158,11 +158,6 @@ class LinkSockets:
         self._as_input(step)
         self.look_at(link)
 
-    def heard(self, link: Link) -> None:
-        """Tell the mesh that a heartbeat may have come."""
-        assert self._mesh is not None
-        self._mesh.heartbeat(link)
-
     def gone(self, link_socket: LinkSocket) -> None:
         """Forget the socket."""
         self._open.pop(link_socket, None)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from reference_broker.cluster.link.hello import NONCE_BYTES
 from reference_broker.cluster.link.link import Link
-from reference_broker.cluster.link.link_state import LinkState
 from reference_broker.simulation.cluster.cable import Connection
 
 if TYPE_CHECKING:
@@ -86,8 +85,6 @@ class Sockets:
         link.receive_data(data, self.now())
         while link.more_waits:
             link.advance(self.now())
-        if link.state is LinkState.OPEN:
-            self._process.mesh.heartbeat(link)
         self.look_at(link)
 
     def _lost(self, link: Link, reason: str) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from reference_broker.cluster.coordinator import Event
 from reference_broker.cluster.link.lane import OWNER_KINDS, Lane
 from reference_broker.cluster.link.link import Link
-from reference_broker.cluster.link.link_state import LinkState
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.joining import Joined
 from reference_broker.cluster.membership.live_nodes import LiveNodes
@@ -121,8 +120,6 @@ class Net:
                     if data:
                         moved = True
                         receiver.receive_data(data, reader.now())
-                        if receiver.state is LinkState.OPEN:
-                            reader.mesh.heartbeat(receiver)
 
     def beat(self, seconds: float) -> None:
         """Let time go by, with heartbeats."""

@@ -82,10 +82,14 @@ class Pool:
         with self._changed:
             gone = [it for it in self._idle if now_s - it.since_s >= self._idle_max_s]
             self._idle = [it for it in self._idle if now_s - it.since_s < self._idle_max_s]
-            next_s = min((it.since_s for it in self._idle), default=None)
         for idle in gone:
             idle.connection.close()
-        return None if next_s is None else next_s + self._idle_max_s - now_s
+        with self._changed:  # closing takes its time: another may be idle by now
+            return self._until_next_s()
+
+    def _until_next_s(self) -> float | None:
+        next_s = min((it.since_s for it in self._idle), default=None)
+        return None if next_s is None else next_s + self._idle_max_s - self._monotonic_s()
 
     def _take(self, key: _Key) -> BlockingConnection | None:
         with self._changed:
@@ -116,9 +120,10 @@ class Pool:
 
     def _close_by_and_by(self) -> None:
         while True:
-            delay_s = self.close_idle()
+            self.close_idle()
             with self._changed:
-                if not self._idle:
+                delay_s = self._until_next_s()
+                if delay_s is None:
                     self._closer = None
                     return
                 self._changed.wait(delay_s)

@@ -67,6 +67,26 @@ def test_an_idle_connection_closes_by_itself(options: SinkOptions) -> None:
     assert closed.wait(10), "nor is one left open that came after the pool was empty"
 
 
+def test_one_that_comes_while_another_is_being_closed_closes_by_itself_too(
+    options: SinkOptions,
+) -> None:
+    short = pool.Pool(idle_max_s=0.05)
+    closed = threading.Event()
+
+    def lend_and_take_back() -> None:
+        with short.borrowed(options, options.window) as another:
+            another.on_closed(lambda _: closed.set())
+
+    def while_it_closes(_: object) -> None:
+        beside = threading.Thread(target=lend_and_take_back)
+        beside.start()
+        beside.join()
+
+    with short.borrowed(options, options.window) as connection:
+        connection.on_closed(while_it_closes)
+    assert closed.wait(10), "the thread that closes was busy when it came"
+
+
 def test_only_what_is_idle_for_too_long_is_closed(options: SinkOptions) -> None:
     times = SimpleNamespace(now_s=1000.0)
     patient = pool.Pool(idle_max_s=60.0, monotonic_s=lambda: float(times.now_s))

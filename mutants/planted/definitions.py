@@ -10,9 +10,7 @@ import pytest
 from mutants.mutant import mutant
 from mutants.worlds import with_feature
 from reference_broker.core.channel.channel import Channel
-from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.definitions import QueueDefinition, decode_queue
-from reference_broker.core.journal.definition_store import JournalDefinitions
 from reference_broker.core.queue.expiry import UnusedExpiry
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost import binding_declaration, queue_declaration, topology
@@ -38,14 +36,7 @@ def declared_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("definitions")
 def bindings_are_not_logged(patch: pytest.MonkeyPatch) -> None:
-    add_binding = Topology.add_binding
-
-    def unlogged(self: Topology, binding: Binding) -> None:
-        with pytest.MonkeyPatch.context() as there:
-            there.setattr(JournalDefinitions, "define", lambda store, key, value: None)
-            add_binding(self, binding)
-
-    patch.setattr(Topology, "add_binding", unlogged)
+    patch.setattr(Topology, "agree_on_binding", lambda self, binding: None)
 
 
 @mutant("definitions")
@@ -141,4 +132,8 @@ def they_are_logged_like_others(patch: pytest.MonkeyPatch) -> None:
     def survives(queue: Queue) -> bool:
         return queue.durable or queue.owner is not None
 
+    def lasts(queue: QueueDefinition) -> bool:
+        return queue.durable or queue.exclusive
+
     patch.setattr(topology, "survives_restart", survives)
+    patch.setattr(QueueDefinition, "survives_restart", property(lasts))

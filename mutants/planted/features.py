@@ -180,7 +180,7 @@ def a_deleted_vhost_leaves_its_queues_in_the_log(patch: pytest.MonkeyPatch) -> N
         yield from vhost.policies.drop_all()
         del self.by_name[vhost.name]
         key = access_definition.key_of(access_definition.VHOST, vhost.name)
-        self._definitions.define(key, None)
+        self._definitions.forget(key)
         for queue in vhost.queues.values():
             queue.end()
 

@@ -109,7 +109,7 @@ def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
 def queue_id_reused(patch: pytest.MonkeyPatch) -> None:
     """A queue that is declared again has its old id, so that what was deleted has to be acked one
     by one; and that isn't done."""
-    queue_of = queue_declaration._queue_of
+    queue_of = queue_declaration.queue_of
 
     def by_name(vhost: VHost, wanted: Any, *rest: Any) -> Queue:
         return queue_of(vhost, wanted._replace(id=zlib.crc32(wanted.name.encode())), *rest)
@@ -119,7 +119,7 @@ def queue_id_reused(patch: pytest.MonkeyPatch) -> None:
         queue.leases.clear()
         yield from ()
 
-    patch.setattr(queue_declaration, "_queue_of", by_name)
+    patch.setattr(queue_declaration, "queue_of", by_name)
     patch.setattr(queue_deletion, "remove_everything", forget)
 
 

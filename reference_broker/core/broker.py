@@ -40,6 +40,7 @@ from reference_broker.core.connection.connection import Connection
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.core.definition_kinds import refuse_unknown_kinds
 from reference_broker.core.index.memory_window import MemoryWindow
+from reference_broker.core.journal.definition_store import Change
 from reference_broker.core.journal.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.memory_watermark import MemoryWatermark
 from reference_broker.core.message.content_frames import FRAME_OVERHEAD
@@ -181,7 +182,7 @@ class Broker:
         """Have a later start know that this broker was set up once: the first user does not come
         back then, even if all users were deleted. Idempotent."""
         key = access_definition.key_of(access_definition.SET_UP, "once")
-        self.definitions.define(key, access_definition.encode_set_up())
+        self.definitions.agree((Change(key, access_definition.encode_set_up()),))
         self.is_new = False
 
     # Administration. Each within an input of whoever asks: between begin and finish.

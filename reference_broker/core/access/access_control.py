@@ -19,7 +19,7 @@ from reference_broker.core.access.permission import (
     TopicPermission,
 )
 from reference_broker.core.access.users import User, UserStore
-from reference_broker.core.journal.definition_store import DefinitionStore
+from reference_broker.core.journal.definition_store import Change, DefinitionStore
 
 Key = TypeVar("Key")
 
@@ -45,6 +45,12 @@ class AccessControl:
         """By user and virtual host. Nobody has none at all."""
         self._topics: dict[str, dict[tuple[str, str], TopicPermission]] = {}
         """By user, and virtual host and exchange; as above."""
+
+    @property
+    def _is_agreed(self) -> bool:
+        """True where all that is here is defined. A broker on its own may have been handed users,
+        and assumes what they are allowed."""
+        return self._definitions.shared
 
     # Reading
 
@@ -95,30 +101,58 @@ class AccessControl:
 
     def store_user(self, user: User) -> None:
         """Keep the user as given."""
-        self._definitions.define(
-            definition.key_of(definition.USER, user.name), definition.encode_user(user)
-        )
+        if self._is_agreed and self.users.get(user.name) == user:
+            return
+        key = definition.key_of(definition.USER, user.name)
+        self._definitions.agree((Change(key, definition.encode_user(user)),))
         self.users.add(user)
 
     def delete_user(self, name: str) -> None:
         """Remove the user, who must be there, and all permissions. What to do with open
         connections is the caller's business."""
-        for vhost in sorted(self._permissions.get(name, ())):
-            self.clear_permission(name, vhost)
-        for vhost, exchange in sorted(self._topics.get(name, ())):
-            self.clear_topic_permission(name, vhost, exchange)
-        self._definitions.define(definition.key_of(definition.USER, name), None)
+        changes = [] if self._definitions.shared else [Change(key, None) for key in self._of(name)]
+        changes.append(Change(definition.key_of(definition.USER, name), None))
+        self._definitions.agree(changes)
+        self.drop_user(name)
+
+    def drop_user(self, name: str) -> None:
+        """Have the user be gone, with all permissions, as was agreed."""
+        if self._definitions.shared:
+            for key in self._of(name):
+                self._definitions.forget(key)
+        places = sorted(self._permissions.pop(name, ()))
+        places += [vhost for vhost, _ in sorted(self._topics.pop(name, ()))]
         self.users.remove(name)
+        for vhost in places:
+            self._note_change(vhost)
+
+    def _of(self, user: str) -> list[str]:
+        """The keys of the user's permissions."""
+        kept, topics = self._permissions.get(user, {}), self._topics.get(user, {})
+        keys = [definition.key_of(definition.PERMISSION, vhost, user) for vhost in sorted(kept)]
+        return keys + [
+            definition.key_of(definition.TOPIC_PERMISSION, vhost, user, exchange)
+            for vhost, exchange in sorted(topics)
+        ]
 
     # Permissions
 
     def set_permission(self, user: str, vhost: str, permission: Permission) -> None:
         """Give the user these patterns there, in place of any earlier ones."""
-        self._definitions.define(
-            definition.key_of(definition.PERMISSION, vhost, user),
-            definition.encode_permission(permission),
-        )
-        self._permissions.setdefault(user, {})[vhost] = permission
+        before = self.permission(user, vhost)
+        if self._is_agreed and before is not None and before.texts() == permission.texts():
+            return
+        key = definition.key_of(definition.PERMISSION, vhost, user)
+        value = definition.encode_permission(permission)
+        self._definitions.agree((Change(key, value, _speaks_of(user, vhost)),))
+        self.put_permission(user, vhost, permission)
+
+    def put_permission(self, user: str, vhost: str, permission: Permission | None) -> None:
+        """Have the permission be there, or with ``None`` be gone, as was agreed."""
+        if permission is not None:
+            self._permissions.setdefault(user, {})[vhost] = permission
+        elif not _taken(self._permissions, user, vhost):
+            return
         self._note_change(vhost)
 
     def allow_everything(self, user: str, vhost: str) -> None:
@@ -127,9 +161,10 @@ class AccessControl:
 
     def clear_permission(self, user: str, vhost: str) -> None:
         """The user may no longer enter. Fine where there is no permission."""
-        if _taken(self._permissions, user, vhost):
-            self._definitions.define(definition.key_of(definition.PERMISSION, vhost, user), None)
-            self._note_change(vhost)
+        if self.permission(user, vhost) is not None:
+            key = definition.key_of(definition.PERMISSION, vhost, user)
+            self._definitions.agree((Change(key, None),))
+            self.put_permission(user, vhost, None)
 
     def set_topic_permission(
         self, user: str, vhost: str, exchange: str, permission: TopicPermission
@@ -138,25 +173,35 @@ class AccessControl:
         changed."""
         for action in (Action.WRITE, Action.READ):
             permission.pattern(action, user, vhost)
-        self._definitions.define(
-            definition.key_of(definition.TOPIC_PERMISSION, vhost, user, exchange),
-            definition.encode_topic_permission(permission),
-        )
-        self._topics.setdefault(user, {})[vhost, exchange] = permission
+        if self._is_agreed and self.topic_permission(user, vhost, exchange) == permission:
+            return
+        key = definition.key_of(definition.TOPIC_PERMISSION, vhost, user, exchange)
+        value = definition.encode_topic_permission(permission)
+        self._definitions.agree((Change(key, value, _speaks_of(user, vhost)),))
+        self.put_topic_permission(user, vhost, exchange, permission)
+
+    def put_topic_permission(
+        self, user: str, vhost: str, exchange: str, permission: TopicPermission | None
+    ) -> None:
+        """As :meth:`put_permission`, for one exchange."""
+        if permission is not None:
+            self._topics.setdefault(user, {})[vhost, exchange] = permission
+        elif not _taken(self._topics, user, (vhost, exchange)):
+            return
         self._note_change(vhost)
 
     def clear_topic_permission(self, user: str, vhost: str, exchange: str) -> None:
         """Any key is allowed again. Fine where there is no topic permission."""
-        if _taken(self._topics, user, (vhost, exchange)):
-            self._definitions.define(
-                definition.key_of(definition.TOPIC_PERMISSION, vhost, user, exchange), None
-            )
-            self._note_change(vhost)
+        if self.topic_permission(user, vhost, exchange) is not None:
+            key = definition.key_of(definition.TOPIC_PERMISSION, vhost, user, exchange)
+            self._definitions.agree((Change(key, None),))
+            self.put_topic_permission(user, vhost, exchange, None)
 
     def forget_vhost(self, vhost: str) -> None:
         """The virtual host goes: so do all permissions in it."""
         for user in sorted(name for name, held in self._permissions.items() if vhost in held):
-            self.clear_permission(user, vhost)
+            self._definitions.forget(definition.key_of(definition.PERMISSION, vhost, user))
+            self.put_permission(user, vhost, None)
         topics = [
             (user, exchange)
             for user, held in self._topics.items()
@@ -164,7 +209,9 @@ class AccessControl:
             if place == vhost
         ]
         for user, exchange in sorted(topics):
-            self.clear_topic_permission(user, vhost, exchange)
+            key = definition.key_of(definition.TOPIC_PERMISSION, vhost, user, exchange)
+            self._definitions.forget(key)
+            self.put_topic_permission(user, vhost, exchange, None)
 
     def _note_change(self, vhost: str) -> None:
         self.version += 1
@@ -194,6 +241,11 @@ class AccessControl:
             topics = self._topics.setdefault(user, {})
             topics[vhost, exchange] = definition.decode_topic_permission(fields)
         self.version += 1
+
+
+def _speaks_of(user: str, vhost: str) -> tuple[str, str]:
+    """The keys that a permission's definition speaks of."""
+    return definition.key_of(definition.USER, user), definition.key_of(definition.VHOST, vhost)
 
 
 def _taken(held: dict[str, dict[Key, Any]], user: str, key: Key) -> bool:

@@ -1,4 +1,5 @@
-"""Durable exchanges, queues and bindings as the journal keeps them: a key, and a value in bytes.
+"""Exchanges, queues and bindings as they are kept: a key, and a value in bytes. The journal has
+durable ones only; where definitions are shared, the flags say which are not.
 
     exchange    | 1 | flags u8 | type shortstr | name shortstr | arguments table |
     queue       | 1 | flags u8 | id u64        | name shortstr | arguments table |
@@ -45,17 +46,26 @@ _NUMBERED_HEAD = struct.Struct(">BBQ")
 _AUTO_DELETE = 1
 _INTERNAL = 2
 _TO_QUEUE = 1
+_TRANSIENT = 4
+_EXCLUSIVE = 8
 _DIGEST_BYTES = 16
 
 
 class QueueDefinition(NamedTuple):
-    """A durable queue, without its messages. It is never exclusive: such a queue ends with its
-    connection, and every connection ends at a restart."""
+    """A queue, without its messages."""
 
     id: int
     name: str
     auto_delete: bool
     arguments: dict[str, Any]
+    durable: bool = True
+    exclusive: bool = False
+
+    @property
+    def survives_restart(self) -> bool:
+        """True for a queue that outlives a restart: an exclusive one ends with its connection,
+        durable or not."""
+        return self.durable and not self.exclusive
 
 
 def exchange_key(vhost_name: str, name: str) -> str:
@@ -88,6 +98,7 @@ def encode_exchange(exchange: Exchange) -> bytes:
     """Raises :exc:`ChannelException` 406 for arguments that no field table can hold (which only a
     management client can send)."""
     flags = _AUTO_DELETE * exchange.auto_delete | _INTERNAL * exchange.internal
+    flags |= _TRANSIENT * (not exchange.durable)
     return (
         _HEAD.pack(VERSION, flags)
         + encode_shortstr(exchange.type)
@@ -98,16 +109,19 @@ def encode_exchange(exchange: Exchange) -> bytes:
 
 def encode_queue(queue: QueueDefinition) -> bytes:
     """Raises as :func:`encode_exchange` does."""
+    flags = _AUTO_DELETE * queue.auto_delete
+    flags |= _TRANSIENT * (not queue.durable) | _EXCLUSIVE * queue.exclusive
     return (
-        _NUMBERED_HEAD.pack(VERSION, _AUTO_DELETE * queue.auto_delete, queue.id)
+        _NUMBERED_HEAD.pack(VERSION, flags, queue.id)
         + encode_shortstr(queue.name)
         + _table(queue.arguments)
     )
 
 
 def encode_binding(binding: Binding) -> bytes:
+    flags = _TO_QUEUE * binding.destination_is_queue | _TRANSIENT * (not binding.durable)
     return (
-        _NUMBERED_HEAD.pack(VERSION, _TO_QUEUE * binding.destination_is_queue, binding.number)
+        _NUMBERED_HEAD.pack(VERSION, flags, binding.number)
         + encode_shortstr(binding.source)
         + encode_shortstr(binding.destination)
         + encode_shortstr(binding.key)
@@ -126,6 +140,7 @@ def decode_exchange(value: bytes) -> Exchange:
         return Exchange(
             name,
             ExchangeType(type_name),
+            durable=not flags & _TRANSIENT,
             auto_delete=bool(flags & _AUTO_DELETE),
             internal=bool(flags & _INTERNAL),
             arguments=arguments,
@@ -140,7 +155,14 @@ def decode_queue(value: bytes) -> QueueDefinition:
         _check_version(version)
         name, offset = decode_shortstr(value, _NUMBERED_HEAD.size)
         arguments, _ = decode_sized_table(value, offset)
-        return QueueDefinition(id, name, bool(flags & _AUTO_DELETE), arguments)
+        return QueueDefinition(
+            id,
+            name,
+            auto_delete=bool(flags & _AUTO_DELETE),
+            arguments=arguments,
+            durable=not flags & _TRANSIENT,
+            exclusive=bool(flags & _EXCLUSIVE),
+        )
     except (WireError, struct.error) as error:
         raise _unreadable(QUEUE, error) from error
 
@@ -159,7 +181,7 @@ def decode_binding(value: bytes) -> Binding:
             key,
             arguments,
             destination_is_queue=bool(flags & _TO_QUEUE),
-            durable=True,
+            durable=not flags & _TRANSIENT,
             number=number,
         )
     except (WireError, struct.error) as error:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from reference_broker.core.journal.definition_store import DefinitionStore
+from reference_broker.core.journal.definition_store import Change, DefinitionStore
 from reference_broker.errors import Corrupt, ReferenceBrokerError
 
 MAX_GLOBAL_PARAMETERS = 1_000
@@ -61,7 +61,9 @@ class GlobalParameters:
         is_new = name not in self._values
         if is_new and len(self._values) >= MAX_GLOBAL_PARAMETERS:
             raise GlobalParameterRefused(f"there are at most {MAX_GLOBAL_PARAMETERS} of them")
-        self._definitions.define(_KEY_PREFIX + name, _encoded(value))
+        if not is_new and self._values[name] == value:
+            return False
+        self._definitions.agree((Change(_KEY_PREFIX + name, _encoded(value)),))
         self._values[name] = value
         return is_new
 
@@ -69,18 +71,23 @@ class GlobalParameters:
         """Forget it; false when there is none of that name. See :meth:`set`."""
         if name not in self._values:
             return False
-        self._definitions.define(_KEY_PREFIX + name, None)
+        self._definitions.agree((Change(_KEY_PREFIX + name, None),))
         del self._values[name]
         return True
+
+    def take(self, name: str, value: bytes | None) -> None:
+        """Have the parameter be as was agreed; ``None`` for one that is gone. Raises
+        :exc:`Corrupt`."""
+        if value is None:
+            self._values.pop(name, None)
+        else:
+            self._values[name] = _decoded(name, value)
 
     def restore(self, definitions: Mapping[str, bytes]) -> None:
         """Take up what the journal holds. Raises :exc:`Corrupt`."""
         for key, value in definitions.items():
             if key.startswith(_KEY_PREFIX):
-                try:
-                    self._values[key.removeprefix(_KEY_PREFIX)] = json.loads(value)
-                except ValueError as error:
-                    raise Corrupt(f"the definition {key!r} can't be read: {error}") from error
+                self.take(key.removeprefix(_KEY_PREFIX), value)
 
 
 def check_global_parameter(name: str, value: Any) -> None:
@@ -92,6 +99,14 @@ def check_global_parameter(name: str, value: Any) -> None:
         raise GlobalParameterRefused(f"a name is at most {NAME_BYTES_MAX} bytes long")
     if len(_encoded(value)) > VALUE_BYTES_MAX:
         raise GlobalParameterRefused(f"a value is at most {VALUE_BYTES_MAX} bytes of JSON")
+
+
+def _decoded(name: str, value: bytes) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        key = _KEY_PREFIX + name
+        raise Corrupt(f"the definition {key!r} can't be read: {error}") from error
 
 
 def _encoded(value: Any) -> bytes:

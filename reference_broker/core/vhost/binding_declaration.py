@@ -136,6 +136,7 @@ class BindingDeclarations:
             durable=durable,
             number=self._ids.next(),
         )
+        self._topology.agree_on_binding(binding)
         self._topology.add_binding(binding)
 
     def unbind(
@@ -164,4 +165,5 @@ class BindingDeclarations:
             if queue is None:  # it is just being deleted, and its bindings with it
                 return
             require_access(queue, owner, self._name)
+        self._topology.agree_without_binding(binding)
         self._vhost.work.start(self._topology.drop_binding(binding), self._name)

@@ -40,6 +40,7 @@ from reference_broker.errors import ChannelException, ReplyCode
 if TYPE_CHECKING:
     from reference_broker.core.vhost.topology import Topology
     from reference_broker.core.vhost.vhost import VHost
+    from reference_broker.core.work.task import Steps
 
 _ATOMS = frozenset(
     [
@@ -204,10 +205,15 @@ class ExchangeDeclarations:
         check_new_exchange(wanted, self._name)
         access.require_alternate(name, wanted.arguments)
         self._vhost.bounds.check_exchanges(len(self._exchanges), name, self._name)
-        self._vhost.inner_queues.add_to_exchange(wanted)
-        self._vhost.policies.adopt_exchange(wanted)
-        self._topology.add_exchange(wanted)
+        self._topology.agree_on_exchange(wanted)
+        self.enter(wanted)
         return wanted
+
+    def enter(self, exchange: Exchange) -> None:
+        """Have an exchange whose name is free be there, as was agreed."""
+        self._vhost.inner_queues.add_to_exchange(exchange)
+        self._vhost.policies.adopt_exchange(exchange)
+        self._topology.add_exchange(exchange)
 
     def delete(
         self,
@@ -238,9 +244,15 @@ class ExchangeDeclarations:
                 f"{described('exchange', name, self._name)} in use",
             )
         self._vhost.budget.left -= DECLARATION_UNITS
+        self._topology.agree_without_exchange(exchange)
         self._vhost.work.start(
             followed_by(self._topology.drop_exchange(exchange), answer), self._name
         )
+
+    def going_with_vhost(self, exchange: Exchange) -> Steps:
+        """Have an exchange go with its virtual host; returns the steps that remain."""
+        self._topology.forget_exchange(exchange)
+        return self._topology.drop_exchange(exchange)
 
     def named(self, name: str) -> Exchange:
         """The exchange of that name. Raises :exc:`ChannelException` 404."""

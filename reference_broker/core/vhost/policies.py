@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from reference_broker.core.access import access_definition
 from reference_broker.core.base.pattern import STEPS_PER_UNIT
+from reference_broker.core.journal.definition_store import Change
 from reference_broker.core.policy.policy import (
     AppliedPolicies,
     Policy,
@@ -116,21 +118,32 @@ class Policies:
             raise PolicyRefused([too_dear(instructions)])
         number = self._ids.next() if before is None else before.number
         policy = Policy(name, *wish, number)
-        self._host.definitions.define(self._key(kind, name), encode_policy(policy))
-        table.put(policy)
-        self._sweep.start(
-            lambda subject: _has(subject, kind, name) or self._covers(policy, subject)
-        )
+        vhost_key = access_definition.key_of(access_definition.VHOST, self._host.name)
+        change = Change(self._key(kind, name), encode_policy(policy), (vhost_key,))
+        self._host.definitions.agree((change,))
+        self.put(kind, policy)
         return before is None
+
+    def put(self, kind: PolicyKind, policy: Policy) -> None:
+        """Have the policy be there, as was agreed."""
+        self._tables[kind].put(policy)
+        self._sweep.start(
+            lambda subject: _has(subject, kind, policy.name) or self._covers(policy, subject)
+        )
 
     def remove(self, kind: PolicyKind, name: str) -> bool:
         """Remove a policy; false when there is none of that name. See :meth:`set`."""
         self._host.require_unlocked()
-        if self._tables[kind].remove(name) is None:
+        if self._tables[kind].get(name) is None:
             return False
-        self._host.definitions.define(self._key(kind, name), None)
-        self._sweep.start(lambda subject: _has(subject, kind, name))
+        self._host.definitions.agree((Change(self._key(kind, name), None),))
+        self.drop(kind, name)
         return True
+
+    def drop(self, kind: PolicyKind, name: str) -> None:
+        """Have the policy be gone, as was agreed. Fine where there is none."""
+        if self._tables[kind].remove(name) is not None:
+            self._sweep.start(lambda subject: _has(subject, kind, name))
 
     def drop_all(self) -> Steps:
         """The steps of removing every policy, and leaving the queues and exchanges as they are:
@@ -139,7 +152,7 @@ class Policies:
         for kind, table in self._tables.items():
             for policy in list(table):
                 if table.remove(policy.name) is not None:
-                    self._host.definitions.define(self._key(kind, policy.name), None)
+                    self._host.definitions.forget(self._key(kind, policy.name))
                 budget.left -= 1
                 if budget.left <= 0:
                     yield None

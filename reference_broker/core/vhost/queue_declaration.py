@@ -38,6 +38,7 @@ from reference_broker.core.vhost.exclusive_queues import ExclusiveQueues
 from reference_broker.core.vhost.method_access import UNRESTRICTED, DeclareAccess
 from reference_broker.core.vhost.queue_deletion import UnusedQueues, deletion
 from reference_broker.core.work.budget import DECLARATION_UNITS
+from reference_broker.core.work.until import NotYet, Until
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
@@ -54,42 +55,34 @@ def default_type_for(existing: Queue | None, default: str) -> str:
     return default
 
 
-def new_queue(vhost: VHost, wanted: QueueDefinition, durable: bool, owner: object | None) -> Queue:
-    """The queue of a declaration, with its window and its policies; it is not in the topology yet.
-
-    Raises :exc:`ChannelException` 406 for a bad argument, :exc:`ConnectionException` 540 for a
-    stream.
-    """
-    limits = QueueArguments.parse(wanted.arguments, wanted.name, vhost.name)
-    rule = DeduplicationRule.of_queue(wanted.arguments)
-    return _queue_of(vhost, wanted, durable, owner, limits, rule, None)
-
-
-def stored_queue(vhost: VHost, wanted: QueueDefinition, window_id: int | None) -> Queue:
-    """:func:`new_queue` for a durable queue of the journal: a bad argument, which an earlier
-    version took, is passed over. ``window_id`` is the id that the queue's window had, if any."""
+def stored_queue(
+    vhost: VHost, wanted: QueueDefinition, window_id: int | None, owner: object | None = None
+) -> Queue:
+    """The queue of a definition, with its window and its policies; it is not in the topology yet.
+    A bad argument, which an earlier version took, is passed over. ``window_id`` is the id that the
+    queue's window had, if any."""
     limits = parse_stored(wanted.arguments, wanted.name, vhost.name)
     rule = DeduplicationRule.of_stored_queue(wanted.arguments)
-    return _queue_of(vhost, wanted, True, None, limits, rule, window_id)
+    return queue_of(vhost, wanted, owner, limits, rule, window_id)
 
 
-def _queue_of(
+def queue_of(
     vhost: VHost,
     wanted: QueueDefinition,
-    durable: bool,
     owner: object | None,
     limits: QueueArguments,
     rule: DeduplicationRule | None,
-    window_id: int | None,
+    window_id: int | None = None,
 ) -> Queue:
+    """:func:`stored_queue`, with the ``limits`` and the ``rule`` of its arguments."""
     window = None
     if rule is not None:
-        kept = durable and owner is None
+        kept = wanted.survives_restart
         window = vhost.inner_queues.window_of_queue(wanted.name, rule, window_id, durable=kept)
     queue = Queue(
         id=wanted.id,
         name=wanted.name,
-        durable=durable,
+        durable=wanted.durable,
         auto_delete=wanted.auto_delete,
         owner=owner,
         arguments=wanted.arguments,
@@ -166,9 +159,7 @@ class QueueDeclarations:
         self._queues: Mapping[str, Queue] = topology.queues
         self._ids = ids
         self._exclusive = ExclusiveQueues(vhost.budget)
-        self._unused = UnusedQueues(
-            self.deletion, self._queues, vhost.work, vhost.budget, vhost.name
-        )
+        self._unused = UnusedQueues(self.ending, self._queues, vhost.work, vhost.budget, vhost.name)
 
     def declare(
         self,
@@ -206,7 +197,7 @@ class QueueDeclarations:
             check_server_named(arguments.get("x-queue-type"))
             name = GENERATED_PREFIX + self._ids.token()
         access.require(Action.CONFIGURE, "queue", name)
-        wanted = QueueDefinition(0, name, auto_delete, dict(arguments))
+        wanted = QueueDefinition(0, name, auto_delete, dict(arguments), durable, exclusive)
         owner = owner if exclusive else None
         existing = self.there(name)
         if existing is not None:
@@ -218,13 +209,20 @@ class QueueDeclarations:
         self._vhost.bounds.check_queues(len(self._queues), name, self._name)
         access.require_dead_lettering(name, wanted.arguments)
         wanted = wanted._replace(id=self._ids.next())
-        queue = new_queue(self._vhost, wanted, durable, owner)
+        limits = QueueArguments.parse(wanted.arguments, name, self._name)
+        rule = DeduplicationRule.of_queue(wanted.arguments)
         kinds = {"durable": durable, "exclusive": exclusive, "auto_delete": auto_delete}
-        check_properties(queue.limits.queue_type, name, self._name, **kinds)
+        check_properties(limits.queue_type, name, self._name, **kinds)
+        self._topology.agree_on_queue(wanted)
+        queue = queue_of(self._vhost, wanted, owner, limits, rule)
+        self.enter(queue)
+        return queue
+
+    def enter(self, queue: Queue) -> None:
+        """Have a queue whose name is free be there, as was agreed."""
         self._topology.add_queue(queue)
         self._vhost.traffic.queue_created()
         self._exclusive.add(queue)
-        return queue
 
     def delete(
         self,
@@ -257,6 +255,7 @@ class QueueDeclarations:
         require_rest(queue)  # what a consumer waits for, or has expired, does not count
         check_queue_deletion(queue, self._name, if_unused=if_unused, if_empty=if_empty, owner=owner)
         self._vhost.budget.left -= DECLARATION_UNITS
+        self._topology.agree_without_queue(queue)
         self._vhost.work.start(self.deletion(queue, answer), self._name)
 
     def named(self, name: str, owner: object | None) -> Queue:
@@ -281,10 +280,34 @@ class QueueDeclarations:
     def release_exclusive(self, owner: object) -> Steps:
         """Have the exclusive queues of a connection that has ended be unknown to everybody; returns
         the steps of deleting them, in order of declaration."""
-        return self._exclusive.release(owner, self.deletion)
+        return self._exclusive.release(owner, self.ending)
+
+    def ending(self, queue: Queue) -> Steps:
+        """Have a queue go that no request deletes; returns the steps that remain."""
+        try:
+            self._topology.agree_without_queue(queue)
+        except NotYet as wait:
+            return self._until_gone(queue, wait.until)
+        return self.deletion(queue)
+
+    def _until_gone(self, queue: Queue, until: Until) -> Steps:
+        """Ask the other nodes until the queue is gone; :meth:`deletion` is the view's part then."""
+        while True:
+            yield until
+            if self._queues.get(queue.name) is not queue:
+                return
+            try:
+                self._topology.agree_without_queue(queue)
+            except NotYet as wait:
+                until = wait.until
+
+    def going_with_vhost(self, queue: Queue) -> Steps:
+        """Have a queue go with its virtual host; returns the steps that remain."""
+        self._topology.forget_queue(queue)
+        return self.deletion(queue)
 
     def deletion(self, queue: Queue, answer: Callable[[int], None] = lambda count: None) -> Steps:
-        """Have the queue be gone for everybody; returns the steps that remain."""
+        """Have the queue be gone for everybody, as was agreed; returns the steps that remain."""
         bindings = self._topology.drop_queue(queue)
         self._vhost.traffic.queue_deleted(queue)
         self._exclusive.remove(queue)

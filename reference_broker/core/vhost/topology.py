@@ -1,11 +1,13 @@
 """The exchanges, queues and bindings of a virtual host, and what must hold between them.
 
 The law: a binding's two ends exist; an auto-delete exchange goes with the last binding from it;
-what survives a restart is in the journal, and nothing else is. Nobody is asked whether a change is
-allowed: that is the virtual host's part.
+what survives a restart is a definition, and nothing else is, unless definitions are shared. Nobody
+is asked whether a change is allowed: that is the virtual host's part. Each change has two halves:
+``agree_on`` it, or ``agree_without`` an object, in the definition store, and then make it here. In
+a cluster the view makes the second half, on every node.
 
-An object leaves the journal before what depends on it does: a crash in between leaves bindings
-without an end, which :meth:`Topology.restore` removes, and never an object that has lost some.
+A definition goes before what depends on it does: a crash in between leaves bindings without an end,
+which :meth:`Topology.restore` removes, and never an object that has lost some.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from reference_broker.core.access import access_definition
 from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.exchange.binding_table import BindingTable
 from reference_broker.core.exchange.definitions import (
@@ -43,7 +46,8 @@ from reference_broker.core.journal.definition_keys import (
     QUEUE_SEEN,
     key_prefix,
 )
-from reference_broker.core.journal.definition_store import DefinitionStore
+from reference_broker.core.journal.definition_store import Change, DefinitionStore
+from reference_broker.core.journal.journal import Journal
 from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.queue import Queue
@@ -62,6 +66,13 @@ from reference_broker.core.work.until import NotYet, Until
 if TYPE_CHECKING:
     from reference_broker.core.vhost.vhost import VHost
 
+AGREED_WITH_AN_OBJECT_MAX = 64
+"""Auto-delete exchanges that go with an object in one agreement: a transaction of etcd takes some
+hundred changes."""
+
+BINDINGS_PER_UNIT = 32
+"""Bindings that are looked at in the time of a unit."""
+
 
 class Topology:
     """The objects of one virtual host. ``exchanges`` and ``queues`` are in order of declaration;
@@ -77,6 +88,7 @@ class Topology:
         self,
         vhost_name: str,
         definitions: DefinitionStore,
+        journal: Journal,
         changed: Callable[[], None],
         end_queue: Callable[[Queue], None],
         budget: Budget,
@@ -91,7 +103,9 @@ class Topology:
         self.held_bytes = 0
         """Accounted bytes of all of them, but for those that every virtual host begins with."""
         self._vhost_name = vhost_name
+        self._vhost_key = access_definition.key_of(access_definition.VHOST, vhost_name)
         self._definitions = definitions
+        self._journal = journal
         self.changed = changed
         self._end_queue = end_queue
         self._budget = budget
@@ -100,14 +114,121 @@ class Topology:
         self.leaving: dict[tuple[bool, str], Until] = {}
         """Queues (true) and exchanges that are gone, and have bindings that are still to go."""
 
-    # Adding. Each raises what encoding a definition raises, before anything is changed.
+    # Agreeing. Each raises what encoding a definition raises, and what the store raises, before
+    # anything is changed.
+
+    def agree_on_exchange(self, exchange: Exchange) -> None:
+        """Have an exchange whose name is free be defined; :meth:`add_exchange` follows."""
+        if exchange.durable or self._definitions.shared:
+            self._definitions.agree((self._definition_of(exchange),))
+
+    def _definition_of(self, exchange: Exchange) -> Change:
+        key = exchange_key(self._vhost_name, exchange.name)
+        return Change(key, encode_exchange(exchange), (self._vhost_key,))
+
+    def agree_on_queue(self, queue: QueueDefinition) -> None:
+        """Have a queue whose name is free be defined; :meth:`add_queue` follows."""
+        if queue.survives_restart or self._definitions.shared:
+            key = queue_key(self._vhost_name, queue.name)
+            lasts = queue.survives_restart
+            change = Change(key, encode_queue(queue), (self._vhost_key,), with_node=not lasts)
+            self._definitions.agree((change,))
+
+    def agree_on_binding(self, binding: Binding) -> None:
+        """Have a binding that is not there yet be defined; :meth:`add_binding` follows."""
+        if self._definitions.shared:
+            self._definitions.agree(self._shared_binding(binding))
+        elif binding.durable:
+            key = binding_key(self._vhost_name, binding)
+            self._definitions.agree((Change(key, encode_binding(binding)),))
+
+    def _shared_binding(self, binding: Binding) -> Iterable[Change]:
+        """The definition of a binding; an auto-delete exchange is written along with one from it,
+        so that nobody else deletes it for want of a binding at the same time."""
+        name = self._vhost_name
+        key_of_end = queue_key if binding.destination_is_queue else exchange_key
+        source_key = exchange_key(name, binding.source)
+        ends = (self._vhost_key, source_key, key_of_end(name, binding.destination))
+        yield Change(binding_key(name, binding), encode_binding(binding), ends)
+        source = self.exchanges[binding.source]
+        if source.auto_delete:
+            yield self._definition_of(source)
+
+    def agree_without_exchange(self, exchange: Exchange) -> None:
+        """Have an exchange be defined no more; :meth:`drop_exchange` follows."""
+        changes = [Change(exchange_key(self._vhost_name, exchange.name), None)]
+        if self._definitions.shared:
+            going = self.bindings.to(exchange.name, is_queue=False)
+            changes += self._unbound_without(going, {(False, exchange.name)})
+        elif not exchange.durable:
+            return
+        self._definitions.agree(changes)
+
+    def agree_without_queue(self, queue: Queue) -> None:
+        """Have a queue be defined no more; :meth:`drop_queue` follows."""
+        changes = [Change(queue_key(self._vhost_name, queue.name), None)]
+        if self._definitions.shared:
+            going = self.bindings.to(queue.name, is_queue=True)
+            changes += self._unbound_without(going, {(True, queue.name)})
+        elif not survives_restart(queue):
+            return
+        self._definitions.agree(changes)
+
+    def agree_without_binding(self, binding: Binding) -> None:
+        """Have a binding be defined no more; :meth:`drop_binding` follows."""
+        changes = [Change(binding_key(self._vhost_name, binding), None)]
+        if self._definitions.shared:
+            source = self.exchanges[binding.source]
+            if source.auto_delete and len(source.bindings) == 1:
+                changes.append(Change(exchange_key(self._vhost_name, source.name), None))
+                going = self.bindings.to(source.name, is_queue=False)
+                changes += self._unbound_without(going, {(False, source.name)})
+        elif not binding.durable:
+            return
+        self._definitions.agree(changes)
+
+    # Forgetting: the virtual host goes, and what is in it with it.
+
+    def forget_exchange(self, exchange: Exchange) -> None:
+        """Have an exchange be defined no more; :meth:`drop_exchange` follows."""
+        if exchange.durable or self._definitions.shared:
+            self._definitions.forget(exchange_key(self._vhost_name, exchange.name))
+
+    def forget_queue(self, queue: Queue) -> None:
+        """Have a queue be defined no more; :meth:`drop_queue` follows."""
+        if survives_restart(queue) or self._definitions.shared:
+            self._definitions.forget(queue_key(self._vhost_name, queue.name))
+
+    def _unbound_without(
+        self, going: list[Binding], gone: set[tuple[bool, str]]
+    ) -> Iterator[Change]:
+        """The auto-delete exchanges that have no binding left when ``going`` are gone, which are
+        all that lead to ``gone``; as many as one agreement takes. What is left over goes for want
+        of a binding, later (:meth:`DefinitionStore.forget`)."""
+        room = AGREED_WITH_AN_OBJECT_MAX
+        while going and room:
+            self._budget.left -= len(going) // BINDINGS_PER_UNIT
+            sources = {binding.source for binding in going}
+            going = []
+            for name in sorted(sources):
+                source = self.exchanges[name]
+                place = (False, name)
+                if not room or place in gone or not source.auto_delete:
+                    continue
+                leads = (
+                    (it.destination_is_queue, it.destination) for it in source.bindings.values()
+                )
+                if all(end in gone for end in leads):
+                    gone.add(place)
+                    room -= 1
+                    yield Change(exchange_key(self._vhost_name, name), None)
+                    going += self.bindings.to(name, is_queue=False)
+
+    # Adding
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Add an exchange whose name is free, with its inner queues."""
         self._budget.left -= DECLARATION_UNITS
-        if exchange.durable:
-            key = exchange_key(self._vhost_name, exchange.name)
-            self._definitions.define(key, encode_exchange(exchange))
         self._enter_exchange(exchange)
         for kind, queue in exchange.inner_queues().items():
             self._define_inner(kind, exchange.name, queue)
@@ -123,7 +244,7 @@ class Topology:
         if queue.durable:
             inner = QueueDefinition(queue.id, queue.name, False, {})
             key = inner_queue_key(kind, self._vhost_name, owner_name)
-            self._definitions.define(key, encode_queue(inner))
+            self._journal.define(key, encode_queue(inner))
 
     def _enter_inner(self, queue: Queue) -> None:
         self.queues_by_id[queue.id] = queue
@@ -132,7 +253,7 @@ class Topology:
     def _drop_inner(self, kind: str, owner_name: str, queue: Queue) -> None:
         if queue.durable:
             key = inner_queue_key(kind, self._vhost_name, owner_name)
-            self._definitions.define(key, None)
+            self._journal.define(key, None)
         del self.queues_by_id[queue.id]
         self.held_bytes -= queue_bytes(queue)
         self._end_queue(queue)
@@ -140,10 +261,6 @@ class Topology:
     def add_queue(self, queue: Queue) -> None:
         """Add a queue whose name is free, with its deduplication window."""
         self._budget.left -= DECLARATION_UNITS
-        if survives_restart(queue):
-            wanted = QueueDefinition(queue.id, queue.name, queue.auto_delete, queue.arguments)
-            key = queue_key(self._vhost_name, queue.name)
-            self._definitions.define(key, encode_queue(wanted))
         self._enter_queue(queue)
         if queue.deduplication is not None:
             self._define_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)
@@ -157,9 +274,6 @@ class Topology:
         """Add a binding that is not there yet. Its ends exist, and its source can take its
         arguments."""
         self._budget.left -= DECLARATION_UNITS
-        if binding.durable:
-            key = binding_key(self._vhost_name, binding)
-            self._definitions.define(key, encode_binding(binding))
         self._enter(binding)
         self.changed()
 
@@ -181,8 +295,6 @@ class Topology:
     def drop_queue(self, queue: Queue) -> Steps:
         """Remove the queue, now, and then its bindings, and the auto-delete exchanges that those
         were the last bindings of. Its messages and consumers are left alone."""
-        if survives_restart(queue):
-            self._definitions.define(queue_key(self._vhost_name, queue.name), None)
         del self.queues[queue.name], self.queues_by_id[queue.id]
         self.held_bytes -= queue_bytes(queue)
         if queue.deduplication is not None:
@@ -194,7 +306,7 @@ class Topology:
         """Remove the binding, now, and its source if that is an auto-delete exchange without
         another binding; then what goes with that."""
         self._gone = Until()
-        chained = self.remove_binding(binding)
+        chained = self._take_out_binding(binding)
         self.changed()
         return self._steps(BindingRemoval(self, chained), self._gone)
 
@@ -220,9 +332,11 @@ class Topology:
         :class:`BindingRemoval`, which says when routes have changed."""
         if self.bindings.get(binding.identity) is not binding:
             return ()  # it was on the list twice: from one exchange that went, to another
-        if binding.durable:
-            key = binding_key(self._vhost_name, binding)
-            self._definitions.define(key, None)
+        if binding.durable or self._definitions.shared:
+            self._definitions.forget(binding_key(self._vhost_name, binding))
+        return self._take_out_binding(binding)
+
+    def _take_out_binding(self, binding: Binding) -> Iterable[Binding]:
         self.bindings.remove(binding)
         self.held_bytes -= binding.held_bytes
         source = self.exchanges.get(binding.source)
@@ -233,14 +347,15 @@ class Topology:
         self.held_bytes -= (nodes - source.nodes) * NODE_BYTES
         if source.bindings or not source.auto_delete:
             return ()
+        self.forget_exchange(source)
+        if self._definitions.shared:
+            return ()  # the others have to agree
         self.leaving[False, source.name] = self._gone
         return self._take_out(source)
 
     def _take_out(self, exchange: Exchange) -> Iterable[Binding]:
         """Remove the exchange with its inner queues; returns the bindings that have lost an end by
         it."""
-        if exchange.durable:
-            self._definitions.define(exchange_key(self._vhost_name, exchange.name), None)
         del self.exchanges[exchange.name]
         self.held_bytes -= exchange_bytes(exchange) + exchange.nodes * NODE_BYTES
         for kind, queue in exchange.inner_queues().items():
@@ -309,7 +424,7 @@ class Topology:
             if binding.source in self.exchanges and binding.destination in ends:
                 self._enter(binding)
             else:
-                self._definitions.define(key, None)
+                self._definitions.forget(key)
         self.changed()
 
     def _restore_inner(
@@ -342,7 +457,7 @@ class Topology:
     def _forget_inner(self, kind: str, owner_names: Iterable[str]) -> None:
         """Remove inner queues that have lost their owners from the journal."""
         for name in owner_names:
-            self._definitions.define(inner_queue_key(kind, self._vhost_name, name), None)
+            self._journal.define(inner_queue_key(kind, self._vhost_name, name), None)
 
     def _defined(self, kind: str, definitions: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
         """The entries of one kind, in order of their keys: how the journal orders them, and

@@ -108,6 +108,7 @@ class VHost:
         self._topology = topology = Topology(
             name,
             parts.definitions,
+            parts.journal,
             self._topology_changed,
             self._end_inner_queue,
             parts.budget,
@@ -133,11 +134,12 @@ class VHost:
         """Have the methods by which exchanges, queues and bindings come and go."""
         exchanges = ExchangeDeclarations(self, topology)
         self._named_exchange = exchanges.named
+        self._exchange_goes = exchanges.going_with_vhost
         self.declare_exchange = exchanges.declare
         self.delete_exchange = exchanges.delete
 
         queues = QueueDeclarations(self, topology, ids)
-        self._deletion = queues.deletion
+        self._queue_goes = queues.going_with_vhost
         self.declare_queue = queues.declare
         self.delete_queue = queues.delete
         self.queue_for = queues.named
@@ -168,8 +170,8 @@ class VHost:
     def delete_everything(self) -> Steps:
         """The steps of deleting every policy, queue, exchange and binding."""
         yield from self.policies.drop_all()
-        yield from one_by_one(self.queues, self._deletion, self.budget)
-        yield from one_by_one(self.exchanges, self._topology.drop_exchange, self.budget)
+        yield from one_by_one(self.queues, self._queue_goes, self.budget)
+        yield from one_by_one(self.exchanges, self._exchange_goes, self.budget)
 
     def reroute(self) -> None:
         """Have every route that was resolved, or allowed to somebody, asked for again."""

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from reference_broker.core.access import access_definition
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.journal.definition_keys import BINDING, EXCHANGE, QUEUE
-from reference_broker.core.journal.definition_store import DefinitionStore
+from reference_broker.core.journal.definition_store import Change, DefinitionStore
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.work.task import Steps
 
@@ -37,10 +37,15 @@ class VirtualHosts:
 
     def put(self, name: str, info: VHostInfo) -> VHost:
         """Make the virtual host, or change its labels and limits."""
-        self._definitions.define(
-            access_definition.key_of(access_definition.VHOST, name),
-            access_definition.encode_vhost(info),
-        )
+        vhost = self.by_name.get(name)
+        if self._definitions.shared and vhost is not None and vhost.info == info:
+            return vhost
+        key = access_definition.key_of(access_definition.VHOST, name)
+        self._definitions.agree((Change(key, access_definition.encode_vhost(info)),))
+        return self.take(name, info)
+
+    def take(self, name: str, info: VHostInfo) -> VHost:
+        """Have the virtual host be there, as was agreed."""
         vhost = self.by_name.get(name) or self.assume(name)
         vhost.describe(info)
         return vhost
@@ -48,12 +53,13 @@ class VirtualHosts:
     def remove(self, vhost: VHost) -> Steps:
         """The steps of deleting the virtual host and everything in it. Nobody may be connected to
         it any more, or connect, or declare there. Its own record goes last: after a crash in
-        between it is there again with what was left."""
+        between it is there again with what was left. (Where definitions are shared it was the
+        first: what speaks of a virtual host that is gone is nobody's.)"""
         yield from vhost.delete_everything()
         del self.by_name[vhost.name]
-        self._definitions.define(
-            access_definition.key_of(access_definition.VHOST, vhost.name), None
-        )
+        if not self._definitions.shared:
+            key = access_definition.key_of(access_definition.VHOST, vhost.name)
+            self._definitions.agree((Change(key, None),))
 
     def restore(self, definitions: Mapping[str, bytes]) -> None:
         """Take up the virtual hosts of the journal and everything in them; the default one alone

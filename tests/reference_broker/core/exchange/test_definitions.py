@@ -47,35 +47,67 @@ def typed(value: Any) -> Any:
     return type(value), value
 
 
-@given(NAMES, st.sampled_from(ExchangeType), st.booleans(), st.booleans(), ARGUMENTS)
+@given(NAMES, st.sampled_from(ExchangeType), st.booleans(), st.booleans(), st.booleans(), ARGUMENTS)
 def test_exchanges(
-    name: str, type: ExchangeType, auto_delete: bool, internal: bool, arguments: dict[str, Any]
+    name: str,
+    type: ExchangeType,
+    durable: bool,
+    auto_delete: bool,
+    internal: bool,
+    arguments: dict[str, Any],
 ) -> None:
-    written = Exchange(name, type, auto_delete=auto_delete, internal=internal, arguments=arguments)
+    written = Exchange(
+        name,
+        type,
+        durable=durable,
+        auto_delete=auto_delete,
+        internal=internal,
+        arguments=arguments,
+    )
     read = definitions.decode_exchange(definitions.encode_exchange(written))
-    assert (read.name, read.type, read.durable) == (name, type, True)
+    assert (read.name, read.type, read.durable) == (name, type, durable)
     assert (read.auto_delete, read.internal) == (auto_delete, internal)
     assert typed(read.arguments) == typed(arguments)
 
 
-@given(st.integers(0, 2**64 - 1), NAMES, st.booleans(), ARGUMENTS)
-def test_queues(id: int, name: str, auto_delete: bool, arguments: dict[str, Any]) -> None:
-    written = QueueDefinition(id, name, auto_delete, arguments)
+@given(st.integers(0, 2**64 - 1), NAMES, st.booleans(), ARGUMENTS, st.booleans(), st.booleans())
+def test_queues(
+    id: int,
+    name: str,
+    auto_delete: bool,
+    arguments: dict[str, Any],
+    durable: bool,
+    exclusive: bool,
+) -> None:
+    written = QueueDefinition(id, name, auto_delete, arguments, durable, exclusive)
     read = definitions.decode_queue(definitions.encode_queue(written))
     assert read[:3] == written[:3]
+    assert (read.durable, read.exclusive) == (durable, exclusive)
     assert typed(read.arguments) == typed(arguments)
 
 
-@given(NAMES, NAMES, NAMES, ARGUMENTS, st.booleans(), st.integers(0, 2**64 - 1))
+@given(NAMES, NAMES, NAMES, ARGUMENTS, st.booleans(), st.booleans(), st.integers(0, 2**64 - 1))
 def test_bindings(
-    source: str, destination: str, key: str, arguments: dict[str, Any], queue: bool, number: int
+    source: str,
+    destination: str,
+    key: str,
+    arguments: dict[str, Any],
+    queue: bool,
+    durable: bool,
+    number: int,
 ) -> None:
     written = Binding(
-        source, destination, key, arguments, destination_is_queue=queue, number=number
+        source,
+        destination,
+        key,
+        arguments,
+        destination_is_queue=queue,
+        durable=durable,
+        number=number,
     )
     read = definitions.decode_binding(definitions.encode_binding(written))
     assert read.identity == written.identity
-    assert (read.number, read.durable) == (number, True)
+    assert (read.number, read.durable) == (number, durable)
     assert definitions.binding_key("/", read) == definitions.binding_key("/", written)
 
 

@@ -100,6 +100,7 @@ class ClusterNode:
     ) -> None:
         self.stage = NodeStage.JOINING
         self.name = applicant.node
+        self.run = applicant.run
         self.view = View()
         self.barrier = Barrier(self.view)
         self.live_nodes = LiveNodes(applicant.node, self.barrier, owner.report)

@@ -19,7 +19,7 @@ are taken, and wait for a later turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from reference_broker.core.access import access_definition
 from reference_broker.core.access.access_control import AccessControl
@@ -40,7 +40,7 @@ from reference_broker.core.connection.connection import Connection
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.core.definition_kinds import refuse_unknown_kinds
 from reference_broker.core.index.memory_window import MemoryWindow
-from reference_broker.core.journal.definition_store import Change
+from reference_broker.core.journal.definition_store import Change, DefinitionStore
 from reference_broker.core.journal.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.memory_watermark import MemoryWatermark
 from reference_broker.core.message.content_frames import FRAME_OVERHEAD
@@ -71,7 +71,8 @@ class Broker:
     all. ``window`` is the broker's from now on; without one it has the default size.
     ``version`` is what clients are told; ``secret`` is what makes generated names hard to guess
     (see :class:`Ids`). ``mechanisms`` are how clients may log in, by the names in
-    :data:`~reference_broker.core.access.mechanisms.MECHANISMS`.
+    :data:`~reference_broker.core.access.mechanisms.MECHANISMS`. ``shared_definitions`` are those of
+    a cluster; without them the broker is on its own, and has its definitions in ``journal``.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Broker:
         mechanisms: frozenset[str] = DEFAULT_MECHANISMS,
         node_name: str = "mqkit@localhost",
         budget: Budget | None = None,
+        shared_definitions: DefinitionStore | None = None,
     ) -> None:
         self.journal = journal
         self.node_name = node_name
@@ -99,6 +101,7 @@ class Broker:
             Ids(journal.epoch, secret),
             window=window or MemoryWindow(),
             budget=budget or Budget(),
+            shared_definitions=shared_definitions,
         )
         self._share(parts)
         self.timers = Deadlines()
@@ -121,7 +124,8 @@ class Broker:
         self._virtual_hosts = VirtualHosts(parts.definitions, self._make_vhost)
         self.vhosts: Mapping[str, VHost] = self._virtual_hosts.by_name
         self.access = AccessControl(users, parts.definitions, self._access_changed)
-        self.access.assume(DEFAULT_VHOST)
+        if not parts.definitions.shared:
+            self.access.assume(DEFAULT_VHOST)
         self.is_new = True
         """The journal holds nothing of :meth:`note_set_up`, no user and no virtual host: nobody has
         set this broker up yet."""
@@ -200,10 +204,19 @@ class Broker:
         whoever else declares or deletes there waits. Raises :exc:`NotYet` while an import declares
         there, or somebody else's deletion of it goes on."""
         vhost = self.vhosts[name]
-        lock = self.locks.take((name,))
+        self._virtual_hosts.agree_without(vhost)
+        self.work.start(self.end_vhost(vhost, done), "")
+
+    def enter_vhost(self, name: str, info: VHostInfo) -> None:
+        """Have the virtual host be there, as was agreed, with these labels and limits."""
+        self._virtual_hosts.enter(name, info)
+
+    def end_vhost(self, vhost: VHost, done: Callable[[], None] | None = None) -> Steps:
+        """The steps of ending a virtual host, as was agreed."""
+        lock = self.locks.take((vhost.name,))
         vhost.is_leaving = True
-        self.access.forget_vhost(name)
-        self.work.start(self._vhost_deletion(vhost, lock, done), "")
+        self.access.forget_vhost(vhost.name)
+        return self._vhost_deletion(vhost, lock, done)
 
     def _vhost_deletion(self, vhost: VHost, lock: Lock, done: Callable[[], None] | None) -> Steps:
         try:
@@ -229,13 +242,17 @@ class Broker:
     def delete_users(self, names: Iterable[str]) -> None:
         """Delete several users, as :meth:`delete_user` does; a name may come twice."""
         gone = dict.fromkeys(names)
-        connected = [each for each in self.connections.values() if each.user_name in gone]
         for name in gone:
             self.access.delete_user(name)
-        self.work.start(self._end_of_users(connected), "")
+        self.work.start(self._end_of_users(gone), "")
 
-    def _end_of_users(self, connected: list[Connection]) -> Steps:
-        for connection in connected:
+    def end_user(self, name: str) -> None:
+        """Forget a user, as was agreed, and close the connections, now or in later turns."""
+        self.access.drop_user(name)
+        self.work.start(self._end_of_users((name,)), "")
+
+    def _end_of_users(self, names: Container[str]) -> Steps:
+        for connection in [it for it in self.connections.values() if it.user_name in names]:
             connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
             self.budget.left -= CONNECTION_UNITS
             if self.budget.left <= 0:

@@ -270,7 +270,7 @@ class Feed:
             while self._portions:
                 events, reached = self._portions.popleft()
                 self._budget.left -= len(events) * DECLARATION_UNITS
-                self._view.take(events)
+                yield from self._view.take(events)
                 if reached:
                     self._view.reach(reached)
                 if self._budget.left <= 0:

@@ -14,14 +14,16 @@ from typing import Protocol
 
 from reference_broker.cluster.coordinator import Event
 from reference_broker.core.journal.watermark import Watermark
+from reference_broker.core.work.task import Steps
 
 
 class Follower(Protocol):
     """Whoever makes something of the keys that begin with a certain head."""
 
-    def changed(self, event: Event) -> None:
+    def changed(self, event: Event) -> Steps | None:
         """A key was written or is gone. Keys come without the cluster's prefix, those of one
-        transaction in its order. It may not fail: what can't be read is reported and left out."""
+        transaction in its order. It may not fail: what can't be read is reported and left out.
+        Where one turn is too short for it, it returns steps, before whose end nothing follows."""
         ...
 
 
@@ -59,8 +61,9 @@ class View:
         """Every key that is there."""
         return self._revisions.keys()
 
-    def take(self, events: Iterable[Event]) -> None:
-        """Apply changes, in their order; :meth:`reach` follows with the last of a transaction."""
+    def take(self, events: Iterable[Event]) -> Steps:
+        """The steps of applying changes, in their order; :meth:`reach` follows with the last of a
+        transaction."""
         revisions = self._revisions
         for event in events:
             if event.value is None:
@@ -70,7 +73,9 @@ class View:
                 revisions[event.key] = event.revision
             for head, follower in self._followers:
                 if event.key.startswith(head):
-                    follower.changed(event)
+                    steps = follower.changed(event)
+                    if steps is not None:
+                        yield from steps
 
     def reach(self, revision: int) -> None:
         """Everything up to ``revision`` is in the view."""

@@ -49,11 +49,12 @@ def stored(
     for key in sorted(definitions):
         found, *names = key.split("/")
         if found == kind:
-            fields = _fields(kind, definitions[key])
+            fields = fields_of(kind, definitions[key])
             yield tuple(unquote(name, errors="surrogateescape") for name in names), fields
 
 
-def _fields(kind: str, value: bytes) -> dict[str, Any]:
+def fields_of(kind: str, value: bytes) -> dict[str, Any]:
+    """The fields of the object of a definition. Raises :exc:`Corrupt`."""
     if value[:1] != bytes((VERSION,)):
         raise Corrupt(f"the definition of a {kind} has a layout that this broker does not read")
     try:

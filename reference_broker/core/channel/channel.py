@@ -10,6 +10,7 @@ more than one turn (law 7) or has to wait until a queue is at rest.
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +35,7 @@ from reference_broker.core.channel.transactions import Transaction
 from reference_broker.core.index.memory_window import LEASE_BYTES
 from reference_broker.core.journal.watermark import Wait
 from reference_broker.core.work.task import begun_with
-from reference_broker.core.work.until import Until
+from reference_broker.core.work.until import Agreement, Until
 from reference_broker.errors import AmqpError, ChannelException, ConnectionException, ReplyCode
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ CONSUMERS_PER_UNIT = 8
 """To ask a consumer whether it rests takes 0.2 us."""
 
 
+_METHOD_IDS = struct.Struct(">HH")
 CHANNEL_BYTES = 1_600
 """Accounted for each channel: itself, its empty tables and its watch over deliveries."""
 
@@ -76,7 +78,9 @@ class Channel:
         "consumer_bytes",
         "consumer_prefetch",
         "consumers",
+        "counted",
         "delivered_no_ack",
+        "drawn_name",
         "global_prefetch",
         "got",
         "got_empty",
@@ -130,6 +134,8 @@ class Channel:
         self.assembly: PublishAssembly | None = None
         self.targets = Targets()
         self.parked: deque[tuple[int, bytes]] = deque()
+        self.drawn_name = ""  # of a new queue, or what is in a lost one, while nodes are asked
+        self.counted = 0
         self.held_back = False
         self.is_released = False
         self.leaving: LeavingConsumers | None = None
@@ -190,8 +196,9 @@ class Channel:
         """Send the -ok of a definition. A ``durable`` one leaves when the definition holds
         (law 3), which may be now; until then the channel is suspended. The definition may be
         another client's that is still on its way, so what counts is everything defined so far."""
-        if durable:
-            self._reply_after(self.vhost.definitions.wait(), method)
+        definitions = self.vhost.definitions
+        if durable or definitions.shared:
+            self._reply_after(definitions.wait(), method)
         else:
             self.reply(method)
 
@@ -368,13 +375,22 @@ class Channel:
 
     def wait_until(self, until: Until) -> None:
         """Suspend the channel until something has happened; then handle what is parked or
-        assembled, as it was before."""
+        assembled, as it was before. A request that the other nodes can't be asked for is
+        refused."""
         self._move(ChannelEvent.SUSPEND)
         self.connection.channel_waits()
-        until.then(self._has_happened)
+        until.then(partial(self._has_happened, until))
 
-    def _has_happened(self) -> None:
-        self.room_has_come()
+    def _has_happened(self, until: Until) -> None:
+        failure = until.failure if isinstance(until, Agreement) else None
+        if failure is None:
+            self.room_has_come()
+        elif self.state is ChannelState.SUSPENDED:  # and not gone with its connection
+            self._move(ChannelEvent.RESUME)
+            request = self.parked.popleft()
+            self.connection.frames_dropped(deque((request,)))
+            self.connection.refuse(self, failure, *_METHOD_IDS.unpack_from(request[1]))
+            self._take_parked()
         self.connection.channel_goes_on()
 
     # The end

@@ -56,6 +56,11 @@ class DefinitionStore(Protocol):
         that is deleted. Nobody waits for it, and a restart would do the same."""
         ...
 
+    def retire(self, key: str) -> None:
+        """Have an auto-delete exchange be deleted that has lost its last binding with what it led
+        to. Where definitions are shared that is later, and not if it is bound again before."""
+        ...
+
     def wait(self) -> Wait:
         """The wait after which a client may be told that everything defined so far holds: hand it
         to :meth:`~reference_broker.core.channel.confirms.ConfirmLedger.promise`."""
@@ -78,6 +83,9 @@ class JournalDefinitions:
             define(change.key, change.value)
 
     def forget(self, key: str) -> None:
+        self._journal.define(key, None)
+
+    def retire(self, key: str) -> None:
         self._journal.define(key, None)
 
     def wait(self) -> Wait:

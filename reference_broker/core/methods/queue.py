@@ -31,6 +31,7 @@ from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purge
 from reference_broker.core.queue.rest import require_no_leaving, require_rest
+from reference_broker.core.vhost.queue_declaration import generated_name
 from reference_broker.core.work.task import Steps
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -56,8 +57,12 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
         require_rest(existing)  # what a consumer waits for, or has expired, does not count
     if existing is not None and (existing.auto_delete or not method.nowait):
         require_no_leaving(existing)
+    shared = channel.vhost.definitions.shared
+    if shared and not method.queue and not channel.drawn_name:
+        channel.drawn_name = generated_name(channel.broker.ids)
     queue: Queue = channel.vhost.declare_queue(
         method.queue,
+        drawn_name=channel.drawn_name,
         passive=method.passive,
         # Nobody can come back to it after a restart: rabbit_channel says so too.
         durable=method.durable and not method.exclusive,
@@ -68,6 +73,7 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
         access=channel.connection.access,
     )
     channel.note_declared(queue.name)
+    channel.drawn_name = ""
     if method.nowait:
         return
     declared = QueueDeclareOk(
@@ -166,10 +172,14 @@ def _delete(channel: Channel, method: QueueDelete) -> None:
     name = named_queue(channel, method.queue)
     channel.connection.access.require(Action.CONFIGURE, "queue", name)
     durable = _is_durable(channel, name)
+    there = channel.vhost.queues.get(name)
+    if there is not None:
+        channel.counted = there.ready
 
     waits = answered = False
 
     def reply(count: int) -> None:
+        count, channel.counted = count or channel.counted, 0
         if not method.nowait and channel.state is ChannelState.OPEN:
             channel.reply_defined(QueueDeleteOk(message_count=count), durable=durable)
 

@@ -38,6 +38,7 @@ from reference_broker.core.vhost.exclusive_queues import ExclusiveQueues
 from reference_broker.core.vhost.method_access import UNRESTRICTED, DeclareAccess
 from reference_broker.core.vhost.queue_deletion import UnusedQueues, deletion
 from reference_broker.core.work.budget import DECLARATION_UNITS
+from reference_broker.core.work.task import in_order
 from reference_broker.core.work.until import NotYet, Until
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -45,6 +46,13 @@ if TYPE_CHECKING:
     from reference_broker.core.vhost.topology import Topology
     from reference_broker.core.vhost.vhost import VHost
     from reference_broker.core.work.task import Steps
+
+
+_ANOTHER_NODES = object()
+"""The owner of an exclusive queue whose connection is another node's."""
+
+_NOBODY = object()
+"""The owner of an exclusive queue whose connection ended while the other nodes were asked."""
 
 
 def default_type_for(existing: Queue | None, default: str) -> str:
@@ -92,6 +100,11 @@ def queue_of(
     )
     vhost.policies.adopt_queue(queue)
     return queue
+
+
+def generated_name(ids: Ids) -> str:
+    """A new name for a queue that is declared without one."""
+    return GENERATED_PREFIX + ids.token()
 
 
 def require_access(queue: Queue, owner: object | None, vhost_name: str) -> None:
@@ -150,7 +163,16 @@ class QueueDeclarations:
     """Declares and deletes the queues of one virtual host, in its ``topology``, and knows which of
     them are about to go. ``ids`` are where new ones get theirs."""
 
-    __slots__ = ("_exclusive", "_ids", "_name", "_queues", "_topology", "_unused", "_vhost")
+    __slots__ = (
+        "_claims",
+        "_exclusive",
+        "_ids",
+        "_name",
+        "_queues",
+        "_topology",
+        "_unused",
+        "_vhost",
+    )
 
     def __init__(self, vhost: VHost, topology: Topology, ids: Ids) -> None:
         self._vhost = vhost
@@ -159,6 +181,8 @@ class QueueDeclarations:
         self._queues: Mapping[str, Queue] = topology.queues
         self._ids = ids
         self._exclusive = ExclusiveQueues(vhost.budget)
+        self._claims: dict[str, tuple[int, object]] = {}
+        """Exclusive queues that the others are being asked for: id and owner, by name."""
         self._unused = UnusedQueues(self.ending, self._queues, vhost.work, vhost.budget, vhost.name)
 
     def declare(
@@ -172,10 +196,11 @@ class QueueDeclarations:
         arguments: Mapping[str, Any] | None = None,
         owner: object | None = None,
         access: DeclareAccess = UNRESTRICTED,
+        drawn_name: str = "",
     ) -> Queue:
-        """The queue of that name, made if it is not there; an empty name asks for a new one. With
-        ``passive`` only the name counts. If it is durable, the client's -ok must wait for the
-        journal. Declaring counts as use (x-expires).
+        """The queue of that name, made if it is not there; an empty name asks for a new one, which
+        is ``drawn_name`` where that is given. With ``passive`` only the name counts. If it is
+        durable, the client's -ok must wait for the journal. Declaring counts as use (x-expires).
 
         Raises :exc:`ChannelException`: 403 for a reserved name or one that ``access`` refuses, 404
         where a passive one is not there, 405 where it is another connection's or ``exclusive``
@@ -195,7 +220,7 @@ class QueueDeclarations:
         arguments = with_default_type(arguments or {}, default, temporary=temporary)
         if not name:
             check_server_named(arguments.get("x-queue-type"))
-            name = GENERATED_PREFIX + self._ids.token()
+            name = drawn_name or generated_name(self._ids)
         access.require(Action.CONFIGURE, "queue", name)
         wanted = QueueDefinition(0, name, auto_delete, dict(arguments), durable, exclusive)
         owner = owner if exclusive else None
@@ -213,13 +238,31 @@ class QueueDeclarations:
         rule = DeduplicationRule.of_queue(wanted.arguments)
         kinds = {"durable": durable, "exclusive": exclusive, "auto_delete": auto_delete}
         check_properties(limits.queue_type, name, self._name, **kinds)
+        if owner is not None:
+            self._claims[name] = wanted.id, owner
         self._topology.agree_on_queue(wanted)
         queue = queue_of(self._vhost, wanted, owner, limits, rule)
         self.enter(queue)
         return queue
 
+    def enter_agreed(self, definition: QueueDefinition, *, is_here: bool) -> None:
+        """Have a queue whose name is free be there, as was agreed; ``is_here`` is false for a queue
+        of another node. An exclusive one is that connection's which has declared it; if that has
+        ended by now, the queue goes."""
+        owner: object | None = None
+        if definition.exclusive and is_here:
+            id, claims = self._claims.get(definition.name, (0, _NOBODY))
+            owner = claims if id == definition.id else _NOBODY
+        elif definition.exclusive:
+            owner = _ANOTHER_NODES
+        queue = stored_queue(self._vhost, definition, None, owner)
+        self.enter(queue)
+        if owner is _NOBODY:
+            self._vhost.work.start(self.ending(queue), self._name)
+
     def enter(self, queue: Queue) -> None:
         """Have a queue whose name is free be there, as was agreed."""
+        self._claims.pop(queue.name, None)
         self._topology.add_queue(queue)
         self._vhost.traffic.queue_created()
         self._exclusive.add(queue)
@@ -280,6 +323,8 @@ class QueueDeclarations:
     def release_exclusive(self, owner: object) -> Steps:
         """Have the exclusive queues of a connection that has ended be unknown to everybody; returns
         the steps of deleting them, in order of declaration."""
+        for name in [name for name, (_, claims) in self._claims.items() if claims is owner]:
+            del self._claims[name]
         return self._exclusive.release(owner, self.ending)
 
     def ending(self, queue: Queue) -> Steps:
@@ -312,6 +357,15 @@ class QueueDeclarations:
         self._vhost.traffic.queue_deleted(queue)
         self._exclusive.remove(queue)
         return deletion(queue, bindings, answer)
+
+    def leave(self, queue: Queue) -> Steps:
+        """Have the queue be gone, as was agreed; returns the steps of what is bound to it. Its
+        messages go in their own time."""
+        self._vhost.traffic.queue_deleted(queue)
+        self._exclusive.remove(queue)
+        bindings = self._topology.drop_queue(queue)
+        self._vhost.work.start(deletion(queue, in_order(), lambda count: None), self._name)
+        return bindings
 
     def delete_unused(self, queue: Queue) -> None:
         """Delete a queue whose ``x-expires`` ran out, or an auto-delete one whose last consumer is

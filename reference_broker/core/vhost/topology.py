@@ -178,8 +178,8 @@ class Topology:
         """Have a binding be defined no more; :meth:`drop_binding` follows."""
         changes = [Change(binding_key(self._vhost_name, binding), None)]
         if self._definitions.shared:
-            source = self.exchanges[binding.source]
-            if source.auto_delete and len(source.bindings) == 1:
+            source = self.exchanges.get(binding.source)
+            if source is not None and source.auto_delete and len(source.bindings) == 1:
                 changes.append(Change(exchange_key(self._vhost_name, source.name), None))
                 going = self.bindings.to(source.name, is_queue=False)
                 changes += self._unbound_without(going, {(False, source.name)})
@@ -211,9 +211,9 @@ class Topology:
             sources = {binding.source for binding in going}
             going = []
             for name in sorted(sources):
-                source = self.exchanges[name]
+                source = self.exchanges.get(name)
                 place = (False, name)
-                if not room or place in gone or not source.auto_delete:
+                if not room or place in gone or source is None or not source.auto_delete:
                     continue
                 leads = (
                     (it.destination_is_queue, it.destination) for it in source.bindings.values()
@@ -347,9 +347,10 @@ class Topology:
         self.held_bytes -= (nodes - source.nodes) * NODE_BYTES
         if source.bindings or not source.auto_delete:
             return ()
-        self.forget_exchange(source)
+        if source.durable or self._definitions.shared:
+            self._definitions.retire(exchange_key(self._vhost_name, source.name))
         if self._definitions.shared:
-            return ()  # the others have to agree
+            return ()
         self.leaving[False, source.name] = self._gone
         return self._take_out(source)
 

@@ -64,13 +64,14 @@ class VHostParts:
     queues_by_id: dict[int, Queue] = field(default_factory=dict)
     touched: list[DirtyQueues] = field(default_factory=list)
     clock_mark: ClockMark = field(init=False)
+    shared_definitions: DefinitionStore | None = None
     definitions: DefinitionStore = field(init=False)
     work: Portions = field(init=False)
     locks: Locks = field(init=False)
 
     def __post_init__(self) -> None:
         self.clock_mark = ClockMark(self.journal, self.moment)
-        self.definitions = JournalDefinitions(self.journal)
+        self.definitions = self.shared_definitions or JournalDefinitions(self.journal)
         self.work = Portions(self.budget)
         self.locks = Locks(self.work, self.budget)
 
@@ -131,15 +132,20 @@ class VHost:
         self.is_overtaken = self._dirty.is_overtaken
 
     def _take_declarations(self, topology: Topology, ids: Ids) -> None:
-        """Have the methods by which exchanges, queues and bindings come and go."""
+        """Have the methods by which exchanges, queues and bindings come and go: what is declared
+        and deleted here, and what enters and leaves since the nodes of a cluster have agreed."""
         exchanges = ExchangeDeclarations(self, topology)
         self._named_exchange = exchanges.named
         self._exchange_goes = exchanges.going_with_vhost
+        self.enter_exchange = exchanges.enter
+        self.leave_exchange = topology.drop_exchange
         self.declare_exchange = exchanges.declare
         self.delete_exchange = exchanges.delete
 
         queues = QueueDeclarations(self, topology, ids)
         self._queue_goes = queues.going_with_vhost
+        self.enter_queue = queues.enter_agreed
+        self.leave_queue = queues.leave
         self.declare_queue = queues.declare
         self.delete_queue = queues.delete
         self.queue_for = queues.named
@@ -149,6 +155,8 @@ class VHost:
         bindings = BindingDeclarations(self, topology, queues, ids)
         self.bind = bindings.bind
         self.unbind = bindings.unbind
+        self.enter_binding = topology.add_binding
+        self.leave_binding = topology.drop_binding
         self.bindings_from = topology.bindings_from
         self.bindings_to = topology.bindings_to
 

@@ -28,7 +28,8 @@ class VirtualHosts:
         self.by_name: dict[str, VHost] = {}
         self._definitions = definitions
         self._make = make
-        self.assume(DEFAULT_VHOST)
+        if not definitions.shared:
+            self.assume(DEFAULT_VHOST)
 
     def assume(self, name: str) -> VHost:
         """Make a virtual host, without a word in the journal."""
@@ -42,13 +43,20 @@ class VirtualHosts:
             return vhost
         key = access_definition.key_of(access_definition.VHOST, name)
         self._definitions.agree((Change(key, access_definition.encode_vhost(info)),))
-        return self.take(name, info)
+        return self.enter(name, info)
 
-    def take(self, name: str, info: VHostInfo) -> VHost:
+    def enter(self, name: str, info: VHostInfo) -> VHost:
         """Have the virtual host be there, as was agreed."""
         vhost = self.by_name.get(name) or self.assume(name)
         vhost.describe(info)
         return vhost
+
+    def agree_without(self, vhost: VHost) -> None:
+        """Have the others agree that the virtual host ends; :meth:`remove` follows. Nobody has to
+        be asked by a broker on its own, whose record of it is the last to go."""
+        if self._definitions.shared:
+            key = access_definition.key_of(access_definition.VHOST, vhost.name)
+            self._definitions.agree((Change(key, None),))
 
     def remove(self, vhost: VHost) -> Steps:
         """The steps of deleting the virtual host and everything in it. Nobody may be connected to

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from reference_broker.errors import AmqpError
+
 
 class Until:
     """Callbacks for the next time that the event happens. Each is called once."""
@@ -32,6 +34,23 @@ class Until:
         """Call who has waited longest. For an event that does not happen again, whose waiters may
         be too many for one turn."""
         self._waiting.popleft()()
+
+
+class Agreement(Until):
+    """The end of asking the other nodes of a cluster for a change of the definitions.
+
+    ``failure`` says why nobody can be asked; then the request must not be handled again, but be
+    refused with it. ``is_agreed`` is true when the change was made, and ``is_new`` where it made
+    an object that had not been there.
+    """
+
+    __slots__ = ("failure", "is_agreed", "is_new")
+
+    def __init__(self, *, is_new: bool) -> None:
+        super().__init__()
+        self.failure: AmqpError | None = None
+        self.is_agreed = False
+        self.is_new = is_new
 
 
 class NotYet(Exception):

@@ -23,8 +23,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from reference_broker.core.work.until import NotYet
-from reference_broker.http.request.answer import Endpoint, not_found
+from reference_broker.core.work.until import Agreement, NotYet
+from reference_broker.http.request.answer import ApiError, Endpoint, not_found
 from reference_broker.http.request.media_type import Takes, is_taken, taken_at
 from reference_broker.http.request.origin import refusal_of_foreign
 from reference_broker.http.request.turn_share import next_turn
@@ -97,17 +97,44 @@ def _negotiated(endpoint: Endpoint, takes: Takes) -> Endpoint:
 
     async def answered(request: Request) -> Response:
         refused = _refused(request.method, request.headers, takes)
+        agreed: Agreement | None = None
         while refused is None:
             try:
-                return await endpoint(request)
+                response = await endpoint(request)
             except NotYet as wait:
                 happened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 wait.until.then(partial(_settle, happened))
                 await happened
+                if isinstance(wait.until, Agreement):
+                    agreed = wait.until
+                    refused = _refused_by_others(agreed)
                 await next_turn(request)  # many may have waited for the same
+            else:
+                return response if agreed is None else _as_changed(request, response, agreed)
         return refused
 
     return answered
+
+
+def _refused_by_others(asked: Agreement) -> Response | None:
+    """The refusal of a request that the other nodes of the cluster can't be asked for."""
+    if asked.failure is None:
+        return None
+    unavailable = HTTPStatus.SERVICE_UNAVAILABLE
+    return ApiError(unavailable, unavailable.phrase, asked.failure.text).response()
+
+
+def _as_changed(request: Request, response: Response, agreed: Agreement) -> Response:
+    """The answer to a request that was handled again after the other nodes had agreed: by then it
+    found its own work done."""
+    status = response.status_code
+    if not agreed.is_agreed:
+        return response
+    if request.method == "DELETE" and status == HTTPStatus.NOT_FOUND:
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+    if request.method == "PUT" and status == HTTPStatus.NO_CONTENT and agreed.is_new:
+        return Response(status_code=HTTPStatus.CREATED)
+    return response
 
 
 def _refused(method: str, headers: Headers, takes: Takes) -> Response | None:

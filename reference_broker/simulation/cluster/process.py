@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
 from reference_broker.cluster.mesh import Mesh
+from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import cluster_prefix
 from reference_broker.cluster.node import ClusterNode, NodeStage
 from reference_broker.core.base.deadlines import Deadline, Deadlines
 from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
-from reference_broker.core.work.portions import Portions
 from reference_broker.core.work.task import Steps
-from reference_broker.simulation.cluster.copy import Copy
+from reference_broker.simulation.cluster.copy import Copy, History
 from reference_broker.simulation.cluster.folder import Folder
+from reference_broker.simulation.cluster.node_broker import NodeBroker
 from reference_broker.simulation.cluster.sockets import Sockets
 from reference_broker.simulation.etcd.inbox import Inbox
 
@@ -46,6 +47,8 @@ class NodeProcess:
         self.run = folder.run
         self.end_reason: str | None = None
         self.faults_reported: list[str] = []
+        self.exclusive_ids: list[int] = []
+        """Of the exclusive queues of its clients."""
         self.coordinator = world.etcd.connect(name)
         self._world = world
         self._clock = world.clock
@@ -53,7 +56,8 @@ class NodeProcess:
         self.wall_off_ms = world.random.randint(-WALL_OFF_MAX_MS, WALL_OFF_MAX_MS)
         self._deadlines = Deadlines()
         self._budget = Budget(TURN_UNITS)
-        self._portions = Portions(self._budget)
+        number = world.names.index(name) + 1
+        self.broker = NodeBroker(world.clock, number, self.run, self._budget)
         self._is_turning = False
         applicant = Applicant(
             cluster=CLUSTER,
@@ -73,13 +77,15 @@ class NodeProcess:
             self.coordinator,
             applicant,
             f"{name}:25672",
-            _Works(self._portions, self._turn_later),
+            _TurningWorks(self.broker.broker.work, self.turn_later),
             self._budget,
             self._after,
             self,
         )
+        self.broker.attach(self.node, self._after)
         prefix = cluster_prefix(CLUSTER)
-        self.copy = Copy(name, self.node.view, world.etcd.server.record, prefix)
+        history = History(world.etcd.server.record, prefix)
+        self.copy = Copy(self.name, self.node.view, history, self.broker.broker)
         self.sockets = Sockets(world, self)
         self.mesh = Mesh(
             SECRET,
@@ -114,6 +120,8 @@ class NodeProcess:
 
     def kill(self) -> None:
         """Be gone from one moment to the next."""
+        for queue_id in self.exclusive_ids:
+            self._world.deletions.let_go(queue_id)
         self.inbox.close()
         self.coordinator.close()
         self.sockets.reset()
@@ -159,17 +167,16 @@ class NodeProcess:
 
     # Turns and the timer
 
-    def _turn_later(self) -> None:
+    def turn_later(self) -> None:
+        """Have a turn, as there is work."""
         if not self._is_turning:
             self._is_turning = True
             self.inbox.later(TURN_US, self._turn)
 
     def _turn(self) -> None:
         self._is_turning = False
-        self._budget.refill()
-        self._portions.run()
-        if self._portions:
-            self._turn_later()
+        if self.broker.turn():
+            self.turn_later()
 
     def _after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
         when_ms = self._clock.now_us // 1_000 + round(delay_s * 1_000)
@@ -182,10 +189,10 @@ class NodeProcess:
         self._deadlines.fire(self._clock.now_us // 1_000, Budget())
 
 
-class _Works:
+class _TurningWorks:
     """The process's work, which has a turn while there is any."""
 
-    def __init__(self, portions: Portions, turn_later: Callable[[], None]) -> None:
+    def __init__(self, portions: Works, turn_later: Callable[[], None]) -> None:
         self._portions = portions
         self._turn_later = turn_later
 

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
 from reference_broker.cluster.coordinator import Put, Transaction
 from reference_broker.cluster.metadata.keys import LIVE, cluster_prefix
+from reference_broker.core.journal.definition_keys import QUEUE
 from reference_broker.simulation.cluster.cable import Cables
+from reference_broker.simulation.cluster.deletions import Deletions
 from reference_broker.simulation.cluster.folder import Folder
 from reference_broker.simulation.cluster.laws import LawBroken, Laws
 from reference_broker.simulation.cluster.operation import Kind, Operation
 from reference_broker.simulation.cluster.process import CLUSTER, NodeProcess
+from reference_broker.simulation.cluster.request import Request, drawn
+from reference_broker.simulation.cluster.shape import leftovers_in, shape_of
 from reference_broker.simulation.etcd.faults import EtcdFaultInjector
 from reference_broker.simulation.etcd.model import EtcdModel
 from reference_broker.simulation.etcd.profile import etcd_profile_of
@@ -29,8 +34,11 @@ CALM_US = 120_000_000
 PAGE_ROWS = 7
 """Rows of a page, so that readings have many."""
 
-OPERATION_US = (1_000, 400_000)
+OPERATION_US = (1_000, 200_000)
 OTHERS_US = (5_000, 200_000)
+REQUEST_CHANCE = 0.5
+"""Of what clients do: the rest are bare proposals, whose outcomes are held against etcd."""
+
 SHARED_CHANCE = 0.3
 """Of seeds whose etcd others write to, too."""
 
@@ -61,6 +69,7 @@ class ClusterWorld:
         self.faults = EtcdFaultInjector(self.clock, self.random, self.etcd)
         self.cables = Cables(self.clock, self.random)
         self.laws = Laws(self)
+        self.deletions = Deletions(self.etcd.server.record, cluster_prefix(CLUSTER))
         self.counts: Counter[str] = Counter()
         self.names = [f"n{number}" for number in range(self.random.choice((3, 3, 4, 5)))]
         self.processes: dict[str, NodeProcess] = {}
@@ -69,7 +78,7 @@ class ClusterWorld:
         letters = self.random.choice(("abc", "abcdefghij"))
         self._keys = [f"def/parameter/{letter}" for letter in letters]
         self._operations = 0
-        self._open: dict[int, Operation] = {}
+        self._open: dict[int, Operation | Request] = {}
         self._calm = False
 
     def run(self) -> ClusterResult:
@@ -97,6 +106,7 @@ class ClusterWorld:
         self._hold_whole()
         self.laws.hold_outcomes()
         self.laws.hold_fencing()
+        self.counts["deletions held"] += self.deletions.hold()
 
     def _later(self, within_us: tuple[int, int], act: object) -> None:
         assert callable(act)
@@ -112,18 +122,27 @@ class ClusterWorld:
         if not serving:
             return
         process = self.random.choice(serving)
+        self._operations = number = self._operations + 1
+        if self.random.random() < REQUEST_CHANCE:
+            self._request(process, number)
+            return
         kind = self.random.choice(list(Kind))
         first, second = self.random.sample(self._keys, 2)
-        self._operations = number = self._operations + 1
-
-        def ended(how: str) -> None:
-            self._open.pop(number, None)
-            self.counts[f"{kind.value}: {how}"] += 1
-
+        ended = partial(self._ended, number, kind.value)
         operation = Operation(self, process, kind, (first, second), number, ended)
         self._open[number] = operation
         self.laws.begun(operation)
         process.inbox.tell(operation.attempt)
+
+    def _request(self, process: NodeProcess, number: int) -> None:
+        kind, ask = drawn(self, process)
+        request = Request(self, process, ask, partial(self._ended, number, kind))
+        self._open[number] = request
+        process.inbox.tell(request.attempt)
+
+    def _ended(self, number: int, kind: str, how: str) -> None:
+        self._open.pop(number, None)
+        self.counts[f"{kind}: {how}"] += 1
 
     def _write_as_others_do(self) -> None:
         """Write what no node watches: the etcd is not this cluster's alone."""
@@ -231,4 +250,11 @@ class ClusterWorld:
             if process.copy.values != self.processes[self.names[0]].copy.values:
                 raise LawBroken(f"{process.name} has another view than {self.names[0]}")
             self.counts["views held"] += process.copy.revisions_held
+            runs = {name: each.run for name, each in self.processes.items()}
+            if left := leftovers_in(process.copy.rows, runs):
+                raise LawBroken(f"nobody has removed {left}")
+            for entry in shape_of(process.broker.broker):
+                if entry[0] == QUEUE and entry[5]:
+                    raise LawBroken(f"{process.name} has {entry}, whose connection has ended")
+            self.counts["definitions at the end"] += len(shape_of(process.broker.broker))
         self.counts["whole at the end"] += 1

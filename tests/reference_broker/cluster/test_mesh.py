@@ -55,7 +55,7 @@ class Node:
         for name in names:
             if value is not None:
                 value = encoded(LiveRecord(1, NodeState.UP, f"{name}:1"))
-            self.view.take([Event(f"live/{name}", value, 9)])
+            list(self.view.take([Event(f"live/{name}", value, 9)]))
 
     # The shell
 

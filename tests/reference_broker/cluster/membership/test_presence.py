@@ -29,7 +29,7 @@ class Node:
         self.presence = Presence(
             "a", MEMBER, "127.0.0.1:25672", self.view, proposals, self.clock.after, self
         )
-        self.view.take([Event("members/a", encoded(MEMBER), 5)])
+        list(self.view.take([Event("members/a", encoded(MEMBER), 5)]))
         self.view.reach(5)
         proposals.begin()
         self.etcd.answer(Won(6))
@@ -82,7 +82,7 @@ def test_a_key_that_could_not_be_put_is_put_again() -> None:
     node = Node()
     node.presence.lease_granted(77)
     # The row was written meanwhile: its position is, each ten seconds.
-    node.view.take([Event("members/a", encoded(MEMBER), 9)])
+    list(node.view.take([Event("members/a", encoded(MEMBER), 9)]))
     node.view.reach(9)
     node.etcd.answer(Lost(9))
     node.clock.forward(0.2)
@@ -112,6 +112,6 @@ def test_another_run_or_another_disk_under_the_name_ends_this_one() -> None:
         MemberRecord(1, "d1", 5, "s2", 900, MEMBER.amqp, MEMBER.http),
         MemberRecord(1, "d2", 2, "s3", 0, MEMBER.amqp, MEMBER.http),
     ):
-        node.view.take([Event("members/a", encoded(member), 9)])
-    node.view.take([Event("members/ab", encoded(member), 9), Event("members/a", b"{", 9)])
+        list(node.view.take([Event("members/a", encoded(member), 9)]))
+    list(node.view.take([Event("members/ab", encoded(member), 9), Event("members/a", b"{", 9)]))
     assert node.told == ["replaced", "replaced"]

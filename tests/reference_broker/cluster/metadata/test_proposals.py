@@ -61,11 +61,11 @@ class Node:
     def see(self, revision: int, transaction: Transaction) -> None:
         for change in transaction.changes:
             assert isinstance(change, Put)
-            self.view.take([Event(change.key.removeprefix(P), change.value, revision)])
+            list(self.view.take([Event(change.key.removeprefix(P), change.value, revision)]))
         self.view.reach(revision)
 
     def see_another(self, revision: int, key: str, value: bytes | None = b"another's") -> None:
-        self.view.take([Event(key, value, revision)])
+        list(self.view.take([Event(key, value, revision)]))
         self.view.reach(revision)
 
 

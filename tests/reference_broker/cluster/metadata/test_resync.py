@@ -22,7 +22,7 @@ def _row(key: str, revision: int, created: int = 0) -> Row:
 
 def test_only_what_changed_is_applied() -> None:
     view = View()
-    view.take([Event("a", b"v", 2), Event("b", b"v", 3), Event("c", b"v", 4)])
+    list(view.take([Event("a", b"v", 2), Event("b", b"v", 3), Event("c", b"v", 4)]))
     resync = Resync(view)
     resync.add(Page((_row("a", 2), _row("b", 9, 3)), 9, True), P)
     assert (resync.after, resync.revision) == (P + "b", 9)
@@ -37,7 +37,7 @@ def test_only_what_changed_is_applied() -> None:
 def test_nothing_is_there_without_what_it_speaks_of() -> None:
     view = View()
     gone = ["def/queue/%2F/q", "def/exchange/%2F/e", "def/binding/%2F/1"]
-    view.take([Event(key, b"v", number) for number, key in enumerate(gone, start=2)])
+    list(view.take([Event(key, b"v", number) for number, key in enumerate(gone, start=2)]))
     resync = Resync(view)
     came = ["def/binding/x/1", "def/exchange/x/e", "def/queue/x/q", "def/vhost/x"]
     # The virtual host was changed last: its labels.
@@ -79,11 +79,11 @@ _rows = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 30))
 @given(_rows, _rows)
 def test_the_view_is_what_was_read(before: dict[str, int], now: dict[str, int]) -> None:
     view = View()
-    view.take([Event(key, b"v", revision) for key, revision in before.items()])
+    list(view.take([Event(key, b"v", revision) for key, revision in before.items()]))
     resync = Resync(view)
     for key, revision in sorted(now.items()):
         resync.add(Page((_row(key, revision),), 30, True), P)
     resync.add(Page((), 30, False), P)
     for portion in resync.portions():
-        view.take(portion)
+        list(view.take(portion))
     assert {key: view.revision_of(key) for key in list(view.keys())} == now

@@ -21,15 +21,15 @@ def test_followers_hear_of_their_keys_in_order() -> None:
     view.follow("members/", members)
     view.follow("", everything)
     events = [Event("members/a", b"1", 3), Event("live/a", b"2", 3), Event("members/a", None, 4)]
-    view.take(events)
+    list(view.take(events))
     assert members.events == [events[0], events[2]]
     assert everything.events == events
 
 
 def test_it_knows_the_revision_of_each_key() -> None:
     view = View()
-    view.take([Event("a", b"1", 3), Event("b", b"1", 3)])
-    view.take([Event("a", b"2", 5), Event("b", None, 6)])
+    list(view.take([Event("a", b"1", 3), Event("b", b"1", 3)]))
+    list(view.take([Event("a", b"2", 5), Event("b", None, 6)]))
     assert (view.revision_of("a"), view.revision_of("b"), len(view)) == (5, 0, 1)
     assert list(view.keys()) == ["a"]
 
@@ -37,7 +37,7 @@ def test_it_knows_the_revision_of_each_key() -> None:
 def test_a_key_that_was_never_there_goes_without_a_word() -> None:
     view, heard = View(), Heard()
     view.follow("", heard)
-    view.take([Event("a", None, 3)])
+    list(view.take([Event("a", None, 3)]))
     assert heard.events == []
 
 

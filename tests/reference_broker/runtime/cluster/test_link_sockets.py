@@ -62,7 +62,7 @@ class Node:
 
     def see(self, name: str, address: str) -> None:
         record = LiveRecord(1, NodeState.UP, address)
-        self.view.take([Event(f"live/{name}", encoded(record), 9)])
+        list(self.view.take([Event(f"live/{name}", encoded(record), 9)]))
 
     def _after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
         self.pauses += 1

@@ -1,0 +1,49 @@
+"""The definitions of a node, wired: its broker's store, and what follows its view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from reference_broker.cluster.definitions.definition_follower import DefinitionFollower
+from reference_broker.cluster.definitions.leftovers import Leftovers
+from reference_broker.cluster.definitions.orphans import Orphans
+from reference_broker.cluster.definitions.shared_definitions import Node, SharedDefinitions
+from reference_broker.cluster.membership.live_nodes import LiveNodes
+from reference_broker.cluster.metadata.keys import DEFINITIONS, LIVE
+from reference_broker.cluster.pause import Timer
+from reference_broker.core.broker import Broker
+
+
+class SharingNode(Node, Protocol):
+    """The node whose definitions they are (:class:`~reference_broker.cluster.node.ClusterNode`)."""
+
+    live_nodes: LiveNodes
+
+
+class NodeDefinitions:
+    """Have ``broker``, which was made with ``shared``, follow the view of ``node``: before the node
+    starts. ``report`` is told of what can't be read, in a line."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        shared: SharedDefinitions,
+        node: SharingNode,
+        after: Timer,
+        report: Callable[[str], None],
+    ) -> None:
+        self._node = node
+        self.leftovers = Leftovers(node.view, node.proposals, after, self._sweeps)
+        self.orphans = Orphans(node.live_nodes, self.leftovers, after)
+        self.follower = DefinitionFollower(
+            broker, node.name, node.run, self.leftovers, self.orphans, report
+        )
+        shared.attach(node, self.follower)
+        node.view.follow(DEFINITIONS, self.follower)
+        node.view.follow(LIVE, self.orphans)
+        node.view.listen(self.follower.risen)
+
+    def _sweeps(self) -> bool:
+        """True on the first node that is there, in the order of the names."""
+        return min(self._node.live_nodes.by_name, default="") == self._node.name

@@ -1,0 +1,139 @@
+"""The definition store of a node: what the core wants to define is proposed, and made by the view.
+
+The law: nothing is defined that was not there, or not free, in etcd at the moment at which it was
+carried out, on this node or any other. Whoever asked is told when the node's view has it; his -ok
+waits for the barrier besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Protocol
+
+from reference_broker.cluster.coordinator import Compare, Delete, InDoubt, Lost, Put, Won
+from reference_broker.cluster.definitions.shared_value import SharedValue, encode
+from reference_broker.cluster.metadata.barrier import Barrier
+from reference_broker.cluster.metadata.keys import DEFINITIONS
+from reference_broker.cluster.metadata.proposal import Answered
+from reference_broker.cluster.metadata.proposals import Proposals
+from reference_broker.cluster.metadata.view import View
+from reference_broker.core.journal.definition_store import Change
+from reference_broker.core.journal.watermark import Wait
+from reference_broker.core.work.until import Agreement, NotYet
+from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+
+VALUE_BYTES_MAX = 64 * 1024
+"""Of one definition: etcd takes 1.5 MiB in a transaction of a hundred."""
+
+
+class Node(Protocol):
+    """The node of a cluster, as its definitions see it: its name and run are where a queue is that
+    it declares."""
+
+    name: str
+    run: int
+    view: View
+    proposals: Proposals
+    barrier: Barrier
+
+
+class Made(Protocol):
+    """Who knows what was made of the view."""
+
+    def made_at(self, key: str) -> int:
+        """The revision that made the object of a definition; 0 for one that is not there."""
+        ...
+
+    def forget(self, key: str) -> None:
+        """The object of a definition has gone because another one has."""
+        ...
+
+    def retire(self, key: str) -> None:
+        """The object of a definition is there, and ought to go."""
+        ...
+
+
+class SharedDefinitions:
+    """The definitions of the broker of one node. Call :meth:`attach` before the first request."""
+
+    __slots__ = ("_made", "_node")
+
+    shared = True
+
+    _node: Node
+    _made: Made
+
+    def attach(self, node: Node, made: Made) -> None:
+        """Have the node to ask by, and the follower of its view."""
+        self._node = node
+        self._made = made
+
+    def agree(self, changes: Iterable[Change]) -> None:
+        """See :class:`~reference_broker.core.journal.definition_store.DefinitionStore`. Raises
+        :exc:`ChannelException` 406 for a definition above :data:`VALUE_BYTES_MAX`."""
+        view, made = self._node.view, self._made
+        compares: dict[str, Compare] = {}
+        puts: list[Put | Delete] = []
+        is_new = False
+        for change in changes:
+            for spoken_of in (change.key, *change.speaks_of):
+                key = DEFINITIONS + spoken_of
+                compares[key] = Compare(key, view.revision_of(key))
+            key = DEFINITIONS + change.key
+            if change.value is None:
+                puts.append(Delete(key))
+                continue
+            is_new = is_new or not made.made_at(change.key)
+            puts.append(self._put(change, change.value))
+        agreement = Agreement(is_new=is_new)
+        self._node.proposals.propose(
+            tuple(compares.values()), puts, partial(self._answered, agreement)
+        )
+        raise NotYet(agreement)
+
+    def _put(self, change: Change, body: bytes) -> Put:
+        if len(body) > VALUE_BYTES_MAX:
+            raise ChannelException(
+                ReplyCode.PRECONDITION_FAILED,
+                f"a definition of {len(body)} octets is larger than the cluster takes"
+                f" ({VALUE_BYTES_MAX})",
+            )
+        made, node = self._made, self._node
+        value = SharedValue(
+            body,
+            made.made_at(change.key),
+            tuple((key, made.made_at(key)) for key in change.speaks_of),
+            node.name,
+            node.run if change.with_node else 0,
+        )
+        return Put(DEFINITIONS + change.key, encode(value))
+
+    def _answered(self, agreement: Agreement, answered: Answered) -> None:
+        if isinstance(answered, Won):
+            agreement.is_agreed = True
+            revision = self._node.view.revision
+            if revision.value >= answered.revision:
+                agreement.happened()
+            else:
+                revision.when_at(answered.revision, agreement.happened)
+            return
+        if not isinstance(answered, Lost):
+            doubt = "may have been made" if isinstance(answered, InDoubt) else "was not made"
+            agreement.failure = ConnectionException(
+                ReplyCode.INTERNAL_ERROR, f"the change {doubt}: {answered.reason}"
+            )
+        agreement.happened()
+
+    def forget(self, key: str) -> None:
+        """See :class:`~reference_broker.core.journal.definition_store.DefinitionStore`."""
+        self._made.forget(key)
+
+    def retire(self, key: str) -> None:
+        """See :class:`~reference_broker.core.journal.definition_store.DefinitionStore`."""
+        self._made.retire(key)
+
+    def wait(self) -> Wait:
+        """Every node that serves has to have seen what this one's view has."""
+        barrier = self._node.barrier
+        return Wait(0, ((barrier.passed, barrier.ticket(self._node.view.revision.value)),))

@@ -4,6 +4,11 @@ Of two nodes the one whose name is lower dials. Where that fails, or the link en
 after a pause, as long as the other node's ``live/`` key is there. What a node tells over a link is
 how far its view is, at once and in each heartbeat; one that does not serve clients tells 0, and
 nobody waits for it.
+
+Each link has a second connection, for its heartbeats, which a thread sends
+(:mod:`~reference_broker.cluster.heartbeat_links`). Until they come the link's own are the only
+ones, and held to the same times; from then on its own only find a connection that is stuck alone.
+Where one of the two connections ends, so does the other.
 """
 
 from __future__ import annotations
@@ -14,13 +19,14 @@ from functools import partial
 from typing import Protocol
 
 from reference_broker.cluster.coordinator import Event
-from reference_broker.cluster.link.connection_numbers import ConnectionNumbers
-from reference_broker.cluster.link.handshake import Identity, Role
+from reference_broker.cluster.heartbeat_links import Heard, HeartbeatKeeper
+from reference_broker.cluster.link.greetings import Greetings
 from reference_broker.cluster.link.heartbeats import Report
-from reference_broker.cluster.link.hello import Hello
+from reference_broker.cluster.link.hello import Hello, LinkId
 from reference_broker.cluster.link.lane import OWNER_KINDS, Lane
 from reference_broker.cluster.link.link import Link, Receiver
 from reference_broker.cluster.link.secret import Secret
+from reference_broker.cluster.link.shell import LinkShell
 from reference_broker.cluster.membership.joining import Joined
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.metadata.keys import LIVE
@@ -32,39 +38,10 @@ CLOCKS_APART_MS = 500
 """Milliseconds by which two nodes' wall clocks may differ without a word: by as much TTLs are off
 after a failover."""
 
-ACCEPTED_MAX = 64
-"""Sockets that others have opened, and that are not through their handshake. There are six nodes,
-and each dials once at a time; whoever else connects is gone after the time of a handshake."""
-
 APPLIED = OWNER_KINDS
 """Control: the sender has applied everything up to a revision (u64)."""
 
 _REVISION = struct.Struct(">Q")
-
-
-class MeshShell(Protocol):
-    """The sockets of a node, as its mesh sees them."""
-
-    def now(self) -> float:
-        """Seconds of a clock that goes on while the machine sleeps."""
-        ...
-
-    def wall_ms(self) -> int:
-        """The machine's wall clock."""
-        ...
-
-    def nonce(self) -> bytes:
-        """Random octets, as many as a handshake takes, that were never used before."""
-        ...
-
-    def dial(self, address: str, link: Link) -> None:
-        """Connect to ``address``, and carry the link's bytes; where that can't be done, call
-        :meth:`Link.lost`, in a later input."""
-        ...
-
-    def look_at(self, link: Link) -> None:
-        """The link may have output, or another deadline: write it, before the turn ends."""
-        ...
 
 
 class PeerListener(Protocol):
@@ -92,25 +69,28 @@ class Mesh:
         secret: Secret,
         view: View,
         live_nodes: LiveNodes,
-        shell: MeshShell,
+        shell: LinkShell,
+        heartbeats: HeartbeatKeeper,
         after: Timer,
         listener: PeerListener,
     ) -> None:
-        self._secret = secret
         self._view = view
         self._live_nodes = live_nodes
         self._shell = shell
+        self._heartbeats = heartbeats
         self._after = after
         self._listener = listener
-        self._numbers = ConnectionNumbers()
+        self._greetings = Greetings(secret, shell, self)
         self._hello: Hello | None = None
         self._serves = False
         self._dialled = 0
         self._open: dict[str, Link] = {}
+        self._heard: dict[str, Heard] = {}
+        """The last heartbeats, by the nodes of open links."""
         self._dialling: dict[str, Link] = {}
+        self._addresses: dict[Link, str] = {}
+        """The addresses of the links that this end has dialled."""
         self._pauses: dict[str, Pause] = {}
-        self._accepted: dict[Link, None] = {}
-        """Those that are not through their handshake."""
         self._announced = 0
         self._is_closed = False
         self._told: dict[str, str] = {}
@@ -124,6 +104,11 @@ class Mesh:
         """The open links, by the names of the nodes at their other ends. Read only."""
         return self._open
 
+    @property
+    def last_heard(self) -> Mapping[str, Heard]:
+        """The last heartbeat of each node whose link is whole. Read only."""
+        return self._heard
+
     def begin(self, node: str, joined: Joined, address: str) -> None:
         """The node has joined: dial, and be dialled at ``address``."""
         member = joined.member
@@ -136,6 +121,8 @@ class Mesh:
             connection=0,
             address=address,
         )
+        self._greetings.begin(self._hello)
+        self._heartbeats.begin(self._hello, self)
         for name in list(self._live_nodes.by_name):
             self._look_for(name)
 
@@ -146,21 +133,20 @@ class Mesh:
     def accepted(self) -> Link | None:
         """The link for a socket that somebody has opened; ``None``: close it, nobody can be
         talked to yet."""
-        if self._hello is None or self._is_closed or len(self._accepted) >= ACCEPTED_MAX:
-            return None
-        link = self._link(Role.ACCEPTOR, self._hello, "")
-        self._accepted[link] = None
-        return link
+        return self._greetings.accept()
 
     def close(self, reason: str) -> None:
         """End every link, and dial no more. Idempotent."""
         self._is_closed = True
         for pause in self._pauses.values():
             pause.end()
-        links = [*self._open.values(), *self._dialling.values(), *self._accepted]
-        for link in links:
-            link.end(reason)
-            self._shell.look_at(link)
+        for link in [*self._open.values(), *self._dialling.values()]:
+            self._end(link, reason)
+        self._greetings.end(reason)
+
+    def _end(self, link: Link, reason: str) -> None:
+        link.end(reason)
+        self._shell.look_at(link)
 
     def flush(self) -> None:
         """Tell every node how far the view is, if it has risen since it was told last."""
@@ -168,8 +154,8 @@ class Mesh:
         if applied == self._announced:
             return
         self._announced = applied
+        self._heartbeats.say(Report(applied_revision=applied))
         for link in self._open.values():
-            link.report = self._report()
             link.send(Lane.CONTROL, APPLIED, (_REVISION.pack(applied),))
             self._shell.look_at(link)
 
@@ -189,46 +175,45 @@ class Mesh:
         if node in self._open or node in self._dialling:
             return
         self._dialled += 1
-        link = self._link(Role.DIALER, hello._replace(connection=self._dialled), node)
+        link = self._greetings.dial(node, record.link, self._dialled)
         self._dialling[node] = link
-        self._shell.dial(record.link, link)
-
-    def _link(self, role: Role, hello: Hello, dialled: str) -> Link:
-        hello = hello._replace(wall_ms=self._shell.wall_ms())
-        identity = Identity(hello, self._secret, self._shell.nonce(), dialled)
-        return Link(role, identity, self._numbers, self, self._shell.now())
+        self._addresses[link] = record.link
 
     # The owner of a link
 
     def link_open(self, link: Link) -> None:
         """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
         node = link.peer.node
-        self._accepted.pop(link, None)
+        self._greetings.over(link)
         self._dialling.pop(node, None)
         if node in self._pauses:
-            self._pauses.pop(node).end()
+            self._pauses[node].end()
         before = self._open.get(node)
         self._open[node] = link
+        self._heard.pop(node, None)
+        self._heartbeats.keep(link.peer.link_id, self._addresses.get(link, ""))
         if before is not None:
-            before.end("a newer connection has taken its place")
-            self._shell.look_at(before)
-        link.report = self._report()
-        self._tell(node, f"linked with node {node!r}")
+            self._end(before, "a newer connection has taken its place")
 
     def link_down(self, link: Link) -> None:
         """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
-        self._accepted.pop(link, None)
+        self._greetings.over(link)
+        self._addresses.pop(link, None)
         for node in [name for name, each in self._dialling.items() if each is link]:
             del self._dialling[node]
             self._tell(node, f"no link with node {node!r}: {link.reason}")
             self._dial_later(node)
         for node in [name for name, each in self._open.items() if each is link]:
             del self._open[node]
-            self._tell(node, f"the link with node {node!r} is down: {link.reason}")
+            was_whole = self._heard.pop(node, None) is not None
+            what = "the link with node {} is down" if was_whole else "no link with node {}"
+            self._tell(node, f"{what.format(repr(node))}: {link.reason}")
+            self._heartbeats.end(link.peer.link_id, link.reason)
             self._listener.unheard(node)
             self._dial_later(node)
 
-    def _report(self) -> Report:
+    def report_for(self, link: Link) -> Report:
+        """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
         ahead_ms = self._shell.wall_ms() - round(self._shell.now() * 1_000)
         return Report(applied_revision=self._announced, wall_ahead_ms=ahead_ms)
 
@@ -259,20 +244,7 @@ class Mesh:
 
     def heartbeat(self, link: Link) -> None:
         """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
-        node = link.peer.node
-        if self._open.get(node) is not link:
-            return
         self._hear(link, link.heartbeats.peer.applied_revision)
-        if not link.heartbeats.answered_at or self._clocks_told.get(node) is link:
-            return  # nobody knows how long its heartbeats take, or everybody what the clock shows
-        apart_ms = link.heartbeats.peer_wall_ms(self._shell.now()) - self._shell.wall_ms()
-        if abs(apart_ms) > CLOCKS_APART_MS + link.heartbeats.round_trip_s * 500:
-            self._clocks_told[node] = link
-            order = "ahead" if apart_ms > 0 else "behind"
-            self._listener.report(
-                f"the clock of node {node!r} is {abs(apart_ms) / 1_000:.1f} s {order}: a message's"
-                " time to live is off by as much at one of the two; set both by NTP"
-            )
 
     def _hear(self, link: Link, applied: int) -> None:
         node = link.peer.node
@@ -280,3 +252,39 @@ class Mesh:
             return  # an older one, that is ending
         if applied:
             self._listener.heard(node, applied)
+
+    # What the heartbeats of links say
+
+    def heard(self, link_id: LinkId, heard: Heard) -> None:
+        """See :class:`~reference_broker.cluster.heartbeat_links.HeartbeatListener`."""
+        node = link_id.node
+        link = self._open.get(node)
+        if link is None or link.peer.link_id != link_id:
+            return  # of one that has ended meanwhile
+        if node not in self._heard:
+            link.heartbeats.loosen()
+            if node in self._pauses:
+                self._pauses[node].reset()
+            self._tell(node, f"linked with node {node!r}")
+        self._heard[node] = heard
+        self._hear(link, heard.report.applied_revision)
+        self._compare_clocks(link, heard)
+
+    def heartbeats_ended(self, link_id: LinkId, reason: str) -> None:
+        """See :class:`~reference_broker.cluster.heartbeat_links.HeartbeatListener`."""
+        link = self._open.get(link_id.node)
+        if link is not None and link.peer.link_id == link_id:
+            self._end(link, f"its heartbeats: {reason}")
+
+    def _compare_clocks(self, link: Link, heard: Heard) -> None:
+        """Report a clock that is off by too much, once for each link."""
+        node, apart_ms = link.peer.node, heard.apart_ms
+        if apart_ms is None or self._clocks_told.get(node) is link:
+            return
+        if abs(apart_ms) > CLOCKS_APART_MS + heard.round_trip_s * 500:
+            self._clocks_told[node] = link
+            order = "ahead" if apart_ms > 0 else "behind"
+            self._listener.report(
+                f"the clock of node {node!r} is {abs(apart_ms) / 1_000:.1f} s {order}: a message's"
+                " time to live is off by as much at one of the two; set both by NTP"
+            )

@@ -21,6 +21,7 @@ from reference_broker.cluster.coordinator import (
 from reference_broker.runtime.etcd.config import EtcdConfig, endpoint
 from reference_broker.runtime.etcd.coordinator import EtcdCoordinator
 from reference_broker.runtime.etcd.inputs import Step
+from reference_broker.runtime.process.loop_beat import LoopBeat
 
 WAIT_S = 30.0
 
@@ -70,13 +71,17 @@ class CoordinatorUser:
         compare_every_s: float = 5.0,
     ) -> None:
         config = config or EtcdConfig(tuple(endpoint(each) for each in endpoints))
-        self.coordinator = EtcdCoordinator(config, self._as_input, compare_every_s=compare_every_s)
+        self._beat = LoopBeat(asyncio.get_running_loop().call_later)
+        self.coordinator = EtcdCoordinator(
+            config, self._as_input, self._beat, compare_every_s=compare_every_s
+        )
         self.inputs = 0
         self._in_input = False
         self._in_call = False
 
     async def close(self) -> None:
         await self.coordinator.close()
+        self._beat.stop()
 
     async def propose(self, *changes: Put | Delete, compares: Sequence[Compare] = ()) -> Outcome:
         """The outcome of a transaction."""

@@ -7,6 +7,7 @@ from random import Random
 
 from reference_broker.cluster.link.connection_numbers import ConnectionNumbers
 from reference_broker.cluster.link.handshake import Identity, Role
+from reference_broker.cluster.link.heartbeats import Report
 from reference_broker.cluster.link.hello import NONCE_BYTES, Hello
 from reference_broker.cluster.link.lane import WINDOWS, Lane
 from reference_broker.cluster.link.link import Link, Receiver
@@ -43,6 +44,8 @@ class LinkEnd:
         self.fault = ""
         """Not empty: no message can be read, for this reason."""
         self.questions: list[tuple[int, bytes]] = []
+        self.state: Report | None = Report()
+        """The node's state, as its heartbeats tell it."""
         self.numbers = ConnectionNumbers()
         self.way = bytearray()
         """Bytes that are under way to the other end."""
@@ -60,6 +63,9 @@ class LinkEnd:
 
     def heartbeat(self, link: Link) -> None:
         self.heartbeats += 1
+
+    def report_for(self, link: Link) -> Report | None:
+        return self.state
 
     def asked(self, link: Link, token: int, question: memoryview) -> None:
         self.questions.append((token, bytes(question)))

@@ -60,7 +60,8 @@ class FrameDecoder:
         """Octets received and not handed out. Not 0 at end of stream: a frame was cut off."""
 
     def open_lanes(self) -> None:
-        """Take frames of all lanes and sizes from now on: the peer has proved who it is."""
+        """Take frames of all lanes and sizes from now on: the peer has proved who it is, and that
+        the connection is for more than control."""
         self._lanes = _LANES
         self.payload_max = FRAME_PAYLOAD_MAX
 
@@ -146,7 +147,7 @@ class FrameDecoder:
             raise LinkError(f"a frame of lane {number}, which there is not")
         lane = _LANES[number]
         if lane not in self._lanes:
-            raise LinkError(f"a frame of lane {lane.name} before the handshake was over")
+            raise LinkError(f"a frame of lane {lane.name}, and only control may come")
         if flags & ~FLAGS:
             raise LinkError(f"a frame with flags {flags:#04x}, which mean nothing")
         if flags and (lane is Lane.CONTROL or kind & REPLY):

@@ -12,7 +12,8 @@ to it, and what is appended is ignored.
 
 An end that hears nothing takes the link for down. One whose peer hears nothing does so too, by what
 the peer's heartbeats said last, whether more of them come or not: so a cable that is cut one way is
-noticed at both ends.
+noticed at both ends. An end that was away itself, because its thread stood still, concludes nothing
+from that: it has to read first what came meanwhile.
 """
 
 from __future__ import annotations
@@ -22,17 +23,33 @@ from typing import NamedTuple
 
 from reference_broker.errors import LinkError
 
-INTERVAL_S = 0.25
-"""Between two heartbeats. A follower's promise to a leader rides on them and holds for 2 s, so
-seven may be late or lost."""
 
-SILENT_S = 2.0
-"""A peer of which nothing came for so long is gone. Any octet counts as heard."""
+class Rhythm(NamedTuple):
+    """The times of heartbeats, in seconds."""
 
-UNHEARD_S = 2.5
-"""A peer that has heard nothing of us for so long has taken the link for down. It is longer than
-:data:`SILENT_S`, so that who is deaf notices first and can say so, and short enough that both ends
-know within 3 s."""
+    interval_s: float
+    """Between two heartbeats."""
+    silent_s: float
+    """A peer of which nothing came for so long is gone. Any octet counts as heard."""
+    unheard_s: float
+    """A peer that has heard nothing of us for so long has taken the link for down. It is longer
+    than ``silent_s``, so that who is deaf notices first and can say so."""
+
+
+STRICT = Rhythm(interval_s=0.25, silent_s=2.0, unheard_s=2.5)
+"""Of what vouches for a node: both ends know within 3 s. A follower's promise to a leader rides on
+these heartbeats and holds for 2 s, so seven may be late or lost."""
+
+LOOSE = Rhythm(interval_s=1.0, silent_s=6.0, unheard_s=7.0)
+"""Of a connection that goes by the event loop, while heartbeats on a thread vouch for its node. The
+loop may stand for 3 s, and then the thread is missed for 2 s: only a connection that is stuck by
+itself is silent for longer, with the 1 s between two heartbeats."""
+
+LATE_S = 0.5
+"""Seconds beyond an interval after which whoever looks at heartbeats was away: it stood still."""
+
+READING_S = 0.1
+"""Seconds to read what came while this end was away, before it judges or says anything."""
 
 _HEARTBEAT = struct.Struct(">QQQQQBIq")
 _MICROSECONDS = 1_000_000
@@ -57,8 +74,11 @@ class Heartbeats:
 
     __slots__ = (
         "_echo_us",
+        "_looked_at",
         "_next_at",
         "_peer_at",
+        "_reading_until",
+        "_rhythm",
         "answered_at",
         "heard_at",
         "peer",
@@ -67,7 +87,10 @@ class Heartbeats:
     )
 
     def __init__(self, now: float) -> None:
+        self._rhythm = STRICT
         self._next_at = now
+        self._looked_at = now
+        self._reading_until = now
         self._echo_us = 0
         self._peer_at = now
         self.heard_at = now
@@ -107,26 +130,43 @@ class Heartbeats:
         sent_ms = self._echo_us / 1_000 + self.peer.wall_ahead_ms
         return sent_ms + (now - self._peer_at + self.round_trip_s / 2) * 1_000
 
-    def beat(self, now: float, report: Report) -> bytes | None:
-        """The heartbeat to send; ``None`` while none is due."""
+    def loosen(self) -> None:
+        """Go by :data:`LOOSE` from now on: others vouch for the peer. Idempotent."""
+        self._rhythm = LOOSE
+
+    def is_back(self, now: float) -> bool:
+        """True if this end was not away, or has had the time to read since then. Ask first at each
+        time, and only where that is so for :meth:`fault` and :meth:`beat`."""
+        if now - self._looked_at > self._rhythm.interval_s + LATE_S:
+            self._reading_until = now + READING_S
+        self._looked_at = now
+        return now >= self._reading_until
+
+    def beat(self, now: float, report: Report | None) -> bytes | None:
+        """The heartbeat to send; ``None`` while none is due, and without a report."""
         if now < self._next_at:
             return None
-        self._next_at = now + INTERVAL_S
+        self._next_at = now + self._rhythm.interval_s
+        if report is None:
+            return None
         held = _us(now - self._peer_at) if self._echo_us else 0
         silent = _us(now - self.heard_at)
         return _HEARTBEAT.pack(_us(now), self._echo_us, held, silent, *report)
 
     def fault(self, now: float) -> str:
         """The reason why the link is down; empty while it is not."""
-        if now - self.heard_at >= SILENT_S:
-            return f"nothing came for {SILENT_S:g} s"
-        if now - self.peer_heard_at >= UNHEARD_S:
-            return f"the other end has heard nothing of this one for {UNHEARD_S:g} s"
+        _, silent_s, unheard_s = self._rhythm
+        if now - self.heard_at >= silent_s:
+            return f"nothing came for {silent_s:g} s"
+        if now - self.peer_heard_at >= unheard_s:
+            return f"the other end has heard nothing of this one for {unheard_s:g} s"
         return ""
 
     def next_deadline(self) -> float:
-        """The time at which to call :meth:`beat` and :meth:`fault` again."""
-        return min(self._next_at, self.heard_at + SILENT_S, self.peer_heard_at + UNHEARD_S)
+        """The time at which to look again."""
+        _, silent_s, unheard_s = self._rhythm
+        due = min(self._next_at, self.heard_at + silent_s, self.peer_heard_at + unheard_s)
+        return max(due, self._reading_until)
 
 
 def _us(seconds: float) -> int:

@@ -13,6 +13,7 @@ version may append to it, and what is appended is ignored.
 from __future__ import annotations
 
 import struct
+from enum import IntEnum, unique
 from typing import NamedTuple
 
 from reference_broker.errors import LinkError
@@ -28,13 +29,33 @@ _MAGIC = b"MQKL"
 _HEAD = struct.Struct(f">4sHH{NONCE_BYTES}sBHIQQ")
 
 
+@unique
+class Purpose(IntEnum):
+    """The use of a connection between two nodes."""
+
+    LINK = 0
+    """The link itself."""
+    HEARTBEATS = 1
+    """The heartbeats of a link, which its nodes send on a thread of their own."""
+
+
+class LinkId(NamedTuple):
+    """A link, as the node at one end names it: by the node at the other, the disk and the run of
+    that, and the number of the connection."""
+
+    node: str
+    disk: str
+    run: int
+    connection: int
+
+
 class Hello(NamedTuple):
     """A node, as it introduces itself. Numbers of connections rise with each that a node dials in
     a run; who was dialled repeats the number. ``cluster``, ``disk``: ids, not names.
 
-    ``purpose`` is 0 for the link itself. Connections beside it, which don't take its place, have
-    others; who was dialled refuses those that it has no use for. ``wall_ms`` is the node's wall
-    clock, when it introduced itself."""
+    ``purpose`` is that of the connection: one of heartbeats has the number of the link that they
+    are for, and each purpose has its own newest connection. ``wall_ms`` is the node's wall clock,
+    when it introduced itself."""
 
     cluster: str
     node: str
@@ -45,8 +66,13 @@ class Hello(NamedTuple):
     address: str = ""
     lowest: int = PROTOCOL
     highest: int = PROTOCOL
-    purpose: int = 0
+    purpose: int = Purpose.LINK
     wall_ms: int = 0
+
+    @property
+    def link_id(self) -> LinkId:
+        """The link that the connection with this node is, or is for."""
+        return LinkId(self.node, self.disk, self.run, self.connection)
 
     def encode(self, nonce: bytes) -> bytes:
         """The payload of a HELLO. ``nonce``: :data:`NONCE_BYTES` that were never used before.

@@ -21,6 +21,7 @@ from reference_broker.cluster.link.frame_decoder import FrameDecoder
 from reference_broker.cluster.link.handshake import Handshake, Identity, Role
 from reference_broker.cluster.link.handshake_state import HandshakeState
 from reference_broker.cluster.link.heartbeats import Heartbeats, Report
+from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.lane import (
     OWNER_KINDS,
     WINDOWS,
@@ -78,6 +79,10 @@ class LinkOwner(Protocol):
         """Look at ``link.heartbeats``: one has come."""
         ...
 
+    def report_for(self, link: Link) -> Report | None:
+        """This node's state, for a heartbeat that is due; ``None``: the link says nothing."""
+        ...
+
     def asked(self, link: Link, token: int, question: memoryview) -> None:
         """Have :meth:`Link.answer` be called, now or later, once."""
         ...
@@ -102,8 +107,6 @@ class Link:
         self.state = LinkState.GREETING
         self.reason = ""
         """The line that says why it ended. Empty while it didn't."""
-        self.report = Report()
-        """This node's state, which the owner keeps true: the next heartbeat tells it."""
         self.heartbeats = Heartbeats(now)
         self.more_waits = False
         """True while frames have come for which the last call had no time."""
@@ -118,6 +121,7 @@ class Link:
         self._questions = Questions()
         self._last_word = b""
         self._now = now
+        self._purpose = identity.hello.purpose
         self._handshake = Handshake(role, identity, numbers)
         for kind, payload in self._handshake.begin():
             self._lanes.put_control(kind, payload)
@@ -169,16 +173,20 @@ class Link:
         """Do what is due. Hand in first what has been received."""
         self._now = now
         if self.state is LinkState.OPEN:
-            fault = self.heartbeats.fault(now)
-            if fault:
-                self._finish(LinkEvent.BREAK, fault)
-                return
-            beat = self.heartbeats.beat(now, self.report)
-            if beat is not None:
-                self._lanes.put_heartbeat(beat)
             self._asks.expire(now)
+            if self.heartbeats.is_back(now):
+                self._beat(now)
         elif self.state is not LinkState.CLOSED and now >= self._time_limit:
             self._finish(LinkEvent.BREAK, f"the handshake took longer than {GREETING_S:g} s")
+
+    def _beat(self, now: float) -> None:
+        fault = self.heartbeats.fault(now)
+        if fault:
+            self._finish(LinkEvent.BREAK, fault)
+            return
+        beat = self.heartbeats.beat(now, self._owner.report_for(self))
+        if beat is not None:
+            self._lanes.put_heartbeat(beat)
 
     def next_deadline(self) -> float | None:
         """The time of the next :meth:`tick`; ``None`` for never."""
@@ -347,7 +355,8 @@ class Link:
             self._lanes.put_control(answer_kind, answer)
         if self._handshake.state is HandshakeState.DONE:
             self._go(LinkEvent.GREETED)
-            self._decoder.open_lanes()
+            if self._purpose == Purpose.LINK:
+                self._decoder.open_lanes()
             self.heartbeats = Heartbeats(self._now)
             self._receivers = self._owner.receivers(self)
             self._owner.link_open(self)

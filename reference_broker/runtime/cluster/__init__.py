@@ -1,1 +1,3 @@
-"""The sockets of a node's links. Imported only by a node of a cluster."""
+"""The sockets of a node's links, and the thread of their heartbeats. Imported only by a node of a
+cluster.
+"""

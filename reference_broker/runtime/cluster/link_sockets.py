@@ -1,32 +1,30 @@
-"""The sockets of a node's links: one that listens, and those that are dialled or accepted.
+"""The sockets of a node's links of one purpose, dialled or accepted, in one loop.
 
-The shell of the mesh (:class:`~reference_broker.cluster.mesh.MeshShell`).
+The shell of whoever owns the links (:class:`~reference_broker.cluster.link.shell.LinkShell`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from ssl import SSLContext
 from typing import NamedTuple
 
-from reference_broker.cluster.link.hello import NONCE_BYTES
-from reference_broker.cluster.link.link import Link
-from reference_broker.cluster.mesh import Mesh
+from reference_broker.cluster.link.greetings import ACCEPTED_MAX
+from reference_broker.cluster.link.hello import NONCE_BYTES, Purpose
+from reference_broker.cluster.link.link import GREETING_S, Link
+from reference_broker.cluster.link.preface import encode_preface
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.cluster.link_socket import LinkSocket
 from reference_broker.runtime.net.address import Address
-from reference_broker.runtime.net.listening_sockets import listening_sockets
 from reference_broker.runtime.process.boot_clock import boot_clock
 
 CONNECT_TIMEOUT_S = 3.0
 """Seconds for a connection to another node, TLS included. A machine that is gone says nothing."""
-
-BACKLOG = 64
-"""Nodes that wait to be accepted: there are six."""
 
 Step = Callable[[], None]
 
@@ -39,62 +37,51 @@ class LinkTls(NamedTuple):
 
 
 class LinkSockets:
-    """The sockets of the links of one node. ``as_input`` runs a step as an input of the core; once
-    it has been called, :meth:`flush` follows before the turn ends. Give the mesh with
-    :meth:`attach` before anything else; :meth:`close` in the end."""
+    """The sockets of the links of one node, of one ``purpose``. ``as_input`` runs a step as an
+    input of the links' owner; once it has been called, :meth:`flush` follows before the turn ends.
+    Make it in the loop of the links; :meth:`attach` comes before anything else, :meth:`close` in
+    the end."""
 
     def __init__(
         self,
         as_input: Callable[[Step], None],
         tls: LinkTls | None = None,
+        *,
+        purpose: Purpose = Purpose.LINK,
         clock: Callable[[], float] = boot_clock,
     ) -> None:
         self.now = clock
+        self._purpose = purpose
         self._as_input = as_input
         self._tls = tls
         self._loop = asyncio.get_running_loop()
-        self._mesh: Mesh | None = None
-        self._servers: list[asyncio.Server] = []
+        self._accept: Callable[[], Link | None] = _nobody
+        self._turn_ends: Step = _nothing
         self._by_link: dict[Link, LinkSocket] = {}
         self._open: dict[LinkSocket, None] = {}
         self._dials: set[asyncio.Task[None]] = set()
+        self._arrivals: set[asyncio.Task[None]] = set()
+        """Accepted sockets, until TLS is there."""
         self._looked_at: dict[Link, None] = {}
         self._is_flushing = False
         self._closed = False
         self._all_gone: asyncio.Future[None] | None = None
 
-    def attach(self, mesh: Mesh) -> None:
-        """Be the shell of ``mesh``."""
-        self._mesh = mesh
-
-    async def listen(self, address: Address) -> Address:
-        """Listen there; port 0 takes a free one. Returns where others connect to. Raises
-        ``OSError``, and :exc:`BadConfiguration` for an address that others can reach, where links
-        have no TLS."""
-        if self._tls is None and not _is_loopback(address.host):
-            raise BadConfiguration(
-                f"nodes that listen on {address} are reached from elsewhere, and what goes over"
-                " their links can be read and changed on the way: give them TLS, or listen on"
-                " 127.0.0.1"
-            )
-        for listening in listening_sockets(address, BACKLOG):
-            server = await self._loop.create_server(
-                lambda: LinkSocket(self, self._loop),
-                sock=listening,
-                ssl=None if self._tls is None else self._tls.accepting,
-            )
-            self._servers.append(server)
-        return Address(*self._servers[0].sockets[0].getsockname()[:2])
+    def attach(
+        self, accept: Callable[[], Link | None], turn_ends: Callable[[], None] | None = None
+    ) -> None:
+        """Ask ``accept`` for the link of a socket that somebody has opened (``None``: close it),
+        and call ``turn_ends`` before links are written."""
+        self._accept = accept
+        self._turn_ends = turn_ends or _nothing
 
     async def close(self) -> None:
-        """Listen no more, and close every socket; links that were ended before have told why.
-        Idempotent."""
+        """Close every socket; links that were ended before have told why. Idempotent."""
         self._closed = True
-        for server in self._servers:
-            server.close()
-        for task in list(self._dials):
+        tasks = [*self._dials, *self._arrivals]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._dials, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         self.flush()
         for link_socket in list(self._open):
             link_socket.abort()
@@ -102,7 +89,7 @@ class LinkSockets:
             self._all_gone = self._loop.create_future()
             await self._all_gone
 
-    # The shell of the mesh
+    # The shell of the links' owner
 
     def wall_ms(self) -> int:
         """The machine's wall clock."""
@@ -114,24 +101,77 @@ class LinkSockets:
 
     def dial(self, address: str, link: Link) -> None:
         """Connect to ``address``, and carry the link's bytes."""
-        task = self._loop.create_task(self._dial(address, link))
-        self._dials.add(task)
-        task.add_done_callback(self._dials.discard)
+        self._start(self._dial(address, link), self._dials)
+
+    def _start(self, work: Coroutine[None, None, None], among: set[asyncio.Task[None]]) -> None:
+        task = self._loop.create_task(work)
+        among.add(task)
+        task.add_done_callback(among.discard)
 
     async def _dial(self, address: str, link: Link) -> None:
         try:
             host, port = Address.parse(address)
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                await self._loop.create_connection(
-                    lambda: LinkSocket(self, self._loop, link),
-                    host,
-                    port,
-                    ssl=None if self._tls is None else self._tls.dialling,
-                )
+                await self._connect(host, port, link)
         except TimeoutError:
             self._failed(link, f"{address} has not answered for {CONNECT_TIMEOUT_S:g} s")
         except (OSError, BadConfiguration) as error:
             self._failed(link, f"{address} can't be reached: {error}")
+
+    async def _connect(self, host: str, port: int, link: Link) -> None:
+        connected = await self._connected(host, port)
+        try:
+            await self._loop.sock_sendall(connected, encode_preface(self._purpose))
+            await self._loop.create_connection(
+                lambda: LinkSocket(self, self._loop, link),
+                sock=connected,
+                ssl=None if self._tls is None else self._tls.dialling,
+                server_hostname=None if self._tls is None else host,
+            )
+        except BaseException:
+            connected.close()
+            raise
+
+    async def _connected(self, host: str, port: int) -> socket.socket:
+        """A socket that is connected to the first address of ``host`` that answers."""
+        failure = OSError(f"{host} has no address")
+        found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        for family, kind, protocol, _, address in found:
+            connecting = socket.socket(family, kind, protocol)
+            connecting.setblocking(False)
+            try:
+                await self._loop.sock_connect(connecting, address)
+            except OSError as error:
+                connecting.close()
+                failure = error
+            except asyncio.CancelledError:
+                connecting.close()
+                raise
+            else:
+                return connecting
+        raise failure
+
+    def take(self, accepted: socket.socket) -> None:
+        """Carry the link of whoever has opened the socket, which does not block."""
+        if self._closed or len(self._arrivals) >= ACCEPTED_MAX:
+            accepted.close()
+        else:
+            self._start(self._arrive(accepted), self._arrivals)
+
+    async def _arrive(self, accepted: socket.socket) -> None:
+        tls = None if self._tls is None else self._tls.accepting
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: LinkSocket(self, self._loop),
+                accepted,
+                ssl=tls,
+                ssl_handshake_timeout=None if tls is None else GREETING_S,
+            )
+        except OSError:
+            accepted.close()  # it is gone again, or speaks no TLS
+        except asyncio.CancelledError:
+            accepted.close()
+            raise
 
     def _failed(self, link: Link, reason: str) -> None:
         if not self._closed:
@@ -146,8 +186,8 @@ class LinkSockets:
     # The host of the sockets
 
     def accepted(self) -> Link | None:
-        """The mesh's link for a socket that somebody has opened."""
-        return None if self._closed or self._mesh is None else self._mesh.accepted()
+        """The owner's link for a socket that somebody has opened."""
+        return None if self._closed else self._accept()
 
     def input(self, link_socket: LinkSocket, step: partial[None]) -> None:
         """Run ``step`` as an input, and flush at the end of the turn."""
@@ -178,8 +218,7 @@ class LinkSockets:
     def flush(self) -> None:
         """Write what links have. Idempotent."""
         self._is_flushing = False
-        if self._mesh is not None:
-            self._mesh.flush()
+        self._turn_ends()
         looked_at, self._looked_at = self._looked_at, {}
         for link in looked_at:
             link_socket = self._by_link.get(link)
@@ -187,5 +226,9 @@ class LinkSockets:
                 link_socket.flush()
 
 
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
+def _nobody() -> None:
+    """Nobody's links are here yet."""
+
+
+def _nothing() -> None:
+    """A turn that ends."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
 from reference_broker.cluster.mesh import Mesh
@@ -16,11 +17,14 @@ from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.node import ClusterNode
 from reference_broker.core.base.deadlines import Deadline
 from reference_broker.core.work.budget import Budget
-from reference_broker.errors import ClusterRefused
+from reference_broker.errors import BadConfiguration, ClusterRefused
+from reference_broker.runtime.cluster.heartbeat_thread import HeartbeatThread
+from reference_broker.runtime.cluster.link_listener import LinkListener
 from reference_broker.runtime.cluster.link_sockets import LinkSockets, LinkTls, Step
 from reference_broker.runtime.etcd.config import EtcdConfig
 from reference_broker.runtime.etcd.coordinator import EtcdCoordinator
 from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.process.loop_beat import LoopBeat
 
 _log = logging.getLogger(__name__)
 
@@ -96,8 +100,7 @@ class ClusterService:
         self._run = run
         self._position = position
         self._started: asyncio.Future[Joined] | None = None
-        self._coordinator: EtcdCoordinator | None = None
-        self._sockets: LinkSockets | None = None
+        self._parts: _Parts | None = None
         self.link = ""
         """The address at which other nodes reach this one; set by :meth:`start`."""
 
@@ -108,11 +111,10 @@ class ClusterService:
         had."""
         config, host = self._config, self._host
         self._started = asyncio.get_running_loop().create_future()
-        self._coordinator = EtcdCoordinator(config.etcd, host.as_input)
-        self._sockets = LinkSockets(host.as_input, config.tls)
-        self.link = str(await self._sockets.listen(config.listen))
+        self._parts = parts = _Parts(config, host)
+        self.link = str(parts.listener.listen(config.listen))
         self.node = ClusterNode(
-            self._coordinator,
+            parts.coordinator,
             self._applicant(),
             self.link,
             host.work,
@@ -124,24 +126,24 @@ class ClusterService:
             config.secret,
             self.node.view,
             self.node.live_nodes,
-            self._sockets,
+            parts.sockets,
+            parts.heartbeats,
             host.after,
             self.node,
         )
-        self._sockets.attach(self.mesh)
-        self.node.view.listen(self._sockets.flush_later)
+        parts.sockets.attach(self.mesh.accepted, self.mesh.flush)
+        self.node.view.listen(parts.sockets.flush_later)
         host.as_input(self.node.start)
         return await self._started
 
     async def stop(self) -> None:
         """Leave: give the lease back, so that nobody waits for this node, end the links and close
         all sockets. Idempotent."""
-        if self._coordinator is not None and self._sockets is not None:
+        if self._parts is not None:
             if hasattr(self, "mesh"):
                 self._host.as_input(self.node.close)
                 self._host.as_input(lambda: self.mesh.close("the node is stopping"))
-            await self._sockets.close()
-            await self._coordinator.close()
+            await self._parts.close()
 
     def _applicant(self) -> Applicant:
         config = self._config
@@ -173,8 +175,8 @@ class ClusterService:
     def serving(self, joined: Joined) -> None:
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""
         self.mesh.serve()
-        assert self._sockets is not None
-        self._sockets.flush_later()
+        assert self._parts is not None
+        self._parts.sockets.flush_later()
         if self._started is not None and not self._started.done():
             self._started.set_result(joined)
 
@@ -188,3 +190,27 @@ class ClusterService:
     def report(self, text: str) -> None:
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""
         _log.warning("%s", text)
+
+
+class _Parts:
+    """The threads and sockets of a node. Make them in a running loop, and :meth:`close` them."""
+
+    def __init__(self, config: ClusterConfig, host: ServiceHost) -> None:
+        self._beat = LoopBeat(asyncio.get_running_loop().call_later)
+        try:
+            self.coordinator = EtcdCoordinator(config.etcd, host.as_input, self._beat)
+        except BadConfiguration:
+            self._beat.stop()
+            raise
+        self.sockets = LinkSockets(host.as_input, config.tls)
+        self.heartbeats = HeartbeatThread(config.secret, host.as_input, self._beat, config.tls)
+        takers = {Purpose.LINK: self.sockets.take, Purpose.HEARTBEATS: self.heartbeats.take}
+        self.listener = LinkListener(takers, has_tls=config.tls is not None)
+
+    async def close(self) -> None:
+        """End them all: what was said to others is sent before. Idempotent."""
+        self.listener.stop()
+        await self.sockets.close()
+        await self.heartbeats.close()
+        await self.coordinator.close()
+        self._beat.stop()

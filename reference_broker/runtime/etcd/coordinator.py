@@ -33,7 +33,7 @@ from reference_broker.runtime.etcd.tls_context import tls_context
 from reference_broker.runtime.etcd.transactions import transaction_outcome, transaction_request
 from reference_broker.runtime.etcd.watch import EtcdWatch
 from reference_broker.runtime.etcd.watch_silence import COMPARE_EVERY_S
-from reference_broker.runtime.process.boot_clock import boot_clock
+from reference_broker.runtime.process.loop_beat import LoopBeat
 
 PROPOSE_TIMEOUT_S = 3.0
 """Seconds for a transaction at one member. A new leader of etcd is there after 1 to 2 s; what a
@@ -53,21 +53,21 @@ class EtcdCoordinator:
     the event loop in which it is made; ``as_input`` runs a step as an input of the core. Raises
     :exc:`BadConfiguration` for files that can't be used. :meth:`close` it in the end.
 
-    ``clock`` goes on while the machine sleeps. ``compare_every_s`` is a third of the time after
-    which a silent watch is ended.
+    Leases are kept while ``beat`` is one of a loop that goes round. ``compare_every_s`` is a third
+    of the time after which a silent watch is ended.
     """
 
     def __init__(
         self,
         config: EtcdConfig,
         as_input: Callable[[Step], None],
+        beat: LoopBeat,
         *,
-        clock: Callable[[], float] = boot_clock,
         compare_every_s: float = COMPARE_EVERY_S,
     ) -> None:
         self._config = config
         self._tls = tls_context(config)
-        self._clock = clock
+        self._beat = beat
         self._compare_every_s = compare_every_s
         self._inputs = Inputs(asyncio.get_running_loop(), as_input)
         self._client = EtcdClient(config, self._tls)
@@ -99,7 +99,7 @@ class EtcdCoordinator:
     def keep_lease(self, ttl_s: int, listener: LeaseListener) -> LeaseKeeper:
         """Have a lease of ``ttl_s`` seconds kept, on a thread of its own. etcd grants no less than
         2 s."""
-        keeper = LeaseThread(ttl_s, listener, self._config, self._tls, self._inputs, self._clock)
+        keeper = LeaseThread(ttl_s, listener, self._config, self._tls, self._inputs, self._beat)
         self._leases.append(keeper)
         return keeper
 

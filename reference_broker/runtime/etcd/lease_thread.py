@@ -1,8 +1,7 @@
 """The thread that keeps a lease, with connections of its own: a turn of the main loop that takes
 long, or a slow request, must not cost the node its lease.
 
-[T] Nor must the thread vouch for a loop that hangs: the loop leaves a beat each time it goes round,
-and without beats nothing is renewed.
+[T] Nor must the thread vouch for a loop that hangs: without its beats nothing is renewed.
 """
 
 from __future__ import annotations
@@ -21,9 +20,7 @@ from reference_broker.runtime.etcd.config import EtcdConfig
 from reference_broker.runtime.etcd.failures import GatewayFailure
 from reference_broker.runtime.etcd.fields import BadAnswer, Message, integer, part
 from reference_broker.runtime.etcd.inputs import Inputs, Step
-
-BEAT_EVERY_S = 0.5
-"""Seconds between two beats of the main loop: several fit into the time that it may stand."""
+from reference_broker.runtime.process.loop_beat import LoopBeat
 
 _log = logging.getLogger(__name__)
 
@@ -38,45 +35,35 @@ class LeaseThread:
         config: EtcdConfig,
         tls: ssl.SSLContext | None,
         inputs: Inputs,
-        clock: Callable[[], float],
+        beat: LoopBeat,
     ) -> None:
-        self._main = asyncio.get_running_loop()
         self._listener = listener
         self._inputs = inputs
-        self._clock = clock
-        self._beat_at = clock()
+        self._beat = beat
+        self._clock = beat.clock
         self._released = False
         self._client = EtcdClient(config, tls)
-        self._lease = Lease(ttl_s, self, clock())
+        self._lease = Lease(ttl_s, self, beat.clock())
         self._failing = False
         self._loop = asyncio.new_event_loop()
         self._woken = asyncio.Event()
         self._keeping = self._loop.create_task(self._keep())
         self._thread = Thread(target=self._run, name="lease", daemon=True)
-        self._beat()
         self._thread.start()
 
     def release(self) -> None:
         """Give the lease back: its keys go now. The listener is told nothing more. Idempotent."""
         if not self._released:
-            self._end()
+            self._released = True
             self._call(self._release_on_thread)
 
     async def close(self) -> None:
         """End the thread, after giving back a lease that was released; another one runs out by
         itself. Idempotent."""
         if not self._released:
-            self._end()
+            self._released = True
             self._call(self._keeping.cancel)
         await asyncio.to_thread(self._thread.join)
-
-    def _end(self) -> None:
-        self._released = True
-        self._next_beat.cancel()
-
-    def _beat(self) -> None:
-        self._beat_at = self._clock()
-        self._next_beat = self._main.call_later(BEAT_EVERY_S, self._beat)
 
     def _call(self, step: Callable[[], object]) -> None:
         try:
@@ -110,7 +97,7 @@ class LeaseThread:
 
     async def _keep(self) -> None:
         while True:
-            request = self._lease.tick(self._clock(), self._beat_at)
+            request = self._lease.tick(self._clock(), self._beat.at)
             if request is not None:
                 await self._carry_out(request)
             elif self._lease.state is LeaseState.OVER:

@@ -12,7 +12,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.runtime.process.descriptors import SocketBound
@@ -32,6 +32,18 @@ Accepted: TypeAlias = Callable[[socket.socket, Peer], None]
 """
 
 _log = logging.getLogger(__name__)
+
+
+class Admission(Protocol):
+    """Whoever judges the sockets of an acceptor."""
+
+    def admits(self, accepted: socket.socket, peer: Peer, *, is_management: bool) -> bool:
+        """True if the socket may stay; else it is closed."""
+        ...
+
+    def failed(self, error: OSError) -> None:
+        """No socket can be accepted at all, for a while."""
+        ...
 
 
 class SocketAdmission:
@@ -69,7 +81,7 @@ class Acceptor:
     def __init__(
         self,
         listening: Sequence[socket.socket],
-        admission: SocketAdmission,
+        admission: Admission,
         accepted: Accepted,
         *,
         is_management: bool = False,

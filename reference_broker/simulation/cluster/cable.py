@@ -23,6 +23,8 @@ class Cables:
         self.counts: Counter[str] = Counter()
         self._clock = clock
         self._random = random
+        self.healed_us = 0
+        """The time of the last :meth:`heal`: what comes after it may be old."""
         self._cut: dict[tuple[str, str], None] = {}
         self._stuck: deque[Callable[[], None]] = deque()
 
@@ -34,12 +36,18 @@ class Cables:
         """True while nothing passes that way."""
         return (sender, receiver) in self._cut
 
+    @property
+    def is_any_cut(self) -> bool:
+        """True while something does not pass."""
+        return bool(self._cut)
+
     def cut(self, sender: str, receiver: str) -> None:
         """Let nothing through that way. Idempotent."""
         self._cut[sender, receiver] = None
 
     def heal(self) -> None:
         """Let everything through; what got stuck arrives."""
+        self.healed_us = self._clock.now_us
         self._cut.clear()
         stuck, self._stuck = self._stuck, deque()
         for arrive in stuck:

@@ -5,6 +5,8 @@ outcomes    what has won is in etcd once, at the revision that was told; what ha
             refused, never is
 -ok         nobody is told -ok while a node that is vouched for has not applied it
 fencing     once a later run of a node has proposed, no earlier one changes anything
+vouching    a loop that stands for less than 2.5 s is not taken for dead, by nobody and by itself
+            neither; one that hangs is vouched for by nobody
 serving     a node serves when its view has its own key, and everything that was agreed before
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.membership.joining import Joined
 from reference_broker.cluster.membership.records import LiveRecord, decoded
 from reference_broker.cluster.metadata.keys import LIVE, PROPOSALS, cluster_prefix
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
     from reference_broker.simulation.cluster.operation import Operation, Try
     from reference_broker.simulation.cluster.process import NodeProcess
     from reference_broker.simulation.cluster.world import ClusterWorld
+
+HANGING_US = 5_300_000
+"""Microseconds after which nobody may vouch for a loop that hangs: its thread does so for 3 s, and
+is missed for 2 s. (After 6 s the link itself is silent.)"""
 
 
 class LawBroken(AssertionError):
@@ -69,6 +76,42 @@ class Laws:
                 raise LawBroken(
                     f"{by.name} says -ok for revision {revision}, and {other.name} is at"
                     f" {other.node.view.revision.value}"
+                )
+
+    def hold_hanging(self, by: NodeProcess) -> None:
+        """``by``, whose loop goes round, hears of nobody whose loop hangs."""
+        now_us = self._world.clock.now_us
+        fresh_us = max(by.goes_since_us, self._world.cables.healed_us)
+        for other in self._world.processes.values():
+            since_us = other.stands_since_us
+            link = by.mesh.links.get(other.name)
+            if other is by or other.is_gone or since_us is None:
+                continue
+            if now_us - max(since_us, fresh_us) > HANGING_US:
+                self.counts["vouching, a loop that hangs"] += 1
+                if link is not None and link.peer.run == other.run:
+                    raise LawBroken(
+                        f"{by.name} hears of {other.name}, whose loop has stood for"
+                        f" {(now_us - since_us) / 1_000_000:.1f} s"
+                    )
+
+    def links_of(self, process: NodeProcess) -> list[Link]:
+        """The whole links with ``process``, both ends."""
+        links = []
+        for other in self._world.processes.values():
+            if process.name in other.mesh.last_heard and other.name in process.mesh.last_heard:
+                links += [other.mesh.links[process.name], process.mesh.links[other.name]]
+        return links
+
+    def overlooked(self, process: NodeProcess, links: list[Link]) -> None:
+        """The loop of ``process`` stood for a moment, and goes round again; before that it had
+        ``links``."""
+        self.counts["vouching, a loop that stood"] += len(links) > 0
+        for link in links:
+            if link.reason:
+                raise LawBroken(
+                    f"the loop of {process.name} stood for a moment, and {link} ended:"
+                    f" {link.reason}"
                 )
 
     def _is_vouched_for(self, other: NodeProcess, by: NodeProcess, revision: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
 from reference_broker.cluster.mesh import Mesh
@@ -16,6 +17,7 @@ from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
 from reference_broker.core.work.task import Steps
 from reference_broker.simulation.cluster.copy import Copy, History
 from reference_broker.simulation.cluster.folder import Folder
+from reference_broker.simulation.cluster.heartbeat_thread import HeartbeatThread
 from reference_broker.simulation.cluster.node_broker import NodeBroker
 from reference_broker.simulation.cluster.sockets import Sockets
 from reference_broker.simulation.etcd.inbox import Inbox
@@ -34,6 +36,9 @@ WALL_OFF_MAX_MS = 5_000
 """Most milliseconds by which the clock of a machine is wrong."""
 
 MARKING_US = (100, 30_000)
+
+BEAT_EVERY_US = 500_000
+"""Microseconds between two beats of the loop."""
 
 
 class NodeProcess:
@@ -86,20 +91,33 @@ class NodeProcess:
         prefix = cluster_prefix(CLUSTER)
         history = History(world.etcd.server.record, prefix)
         self.copy = Copy(self.name, self.node.view, history, self.broker.broker)
-        self.sockets = Sockets(world, self)
+        self.sockets = Sockets(world, self, self.inbox, Purpose.LINK)
+        self.heartbeats = HeartbeatThread(world, self, SECRET)
         self.mesh = Mesh(
             SECRET,
             self.node.view,
             self.node.live_nodes,
             self.sockets,
+            self.heartbeats,
             self._after,
             self.node,
         )
+        self.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(self.sockets.flush_later)
+        self.beat_at = 0.0
+        """The time at which the loop went round last, in seconds."""
+        self.stands_since_us: int | None = None
+        """The time since which its loop stands; ``None`` while it goes round."""
+        self.goes_since_us = world.clock.now_us
 
     def start(self) -> None:
         """Begin to join."""
+        self._beat()
         self.node.start()
+
+    def _beat(self) -> None:
+        self.beat_at = self.sockets.now()
+        self.inbox.later(BEAT_EVERY_US, self._beat)
 
     @property
     def serves(self) -> bool:
@@ -113,8 +131,15 @@ class NodeProcess:
 
     def hears(self, other: str) -> bool:
         """True while the link with ``other``, which serves, is open."""
-        link = self.mesh.links.get(other)
-        return link is not None and link.heartbeats.peer.applied_revision > 0
+        link, heard = self.mesh.links.get(other), self.mesh.last_heard.get(other)
+        if link is None:
+            return False
+        own = link.heartbeats.peer.applied_revision
+        return max(own, 0 if heard is None else heard.report.applied_revision) > 0
+
+    def sockets_for(self, purpose: Purpose) -> Sockets:
+        """The sockets of the thread that has connections of that purpose."""
+        return self.sockets if purpose is Purpose.LINK else self.heartbeats.sockets
 
     # Faults
 
@@ -125,16 +150,27 @@ class NodeProcess:
         self.inbox.close()
         self.coordinator.close()
         self.sockets.reset()
+        self.heartbeats.kill()
 
     def pause(self) -> None:
-        """Stand still."""
+        """Stand still, with all threads."""
+        self.heartbeats.inbox.pause()
+        self.stand()
+
+    def stand(self) -> None:
+        """Have the loop stand; the thread of heartbeats goes on."""
         self.inbox.pause()
         self.coordinator.pause()
+        if self.stands_since_us is None:
+            self.stands_since_us = self._clock.now_us
 
     def resume(self) -> None:
         """Go on."""
+        self.heartbeats.inbox.resume()
         self.inbox.resume()
         self.coordinator.resume()
+        if self.stands_since_us is not None:
+            self.stands_since_us, self.goes_since_us = None, self._clock.now_us
 
     # The owner of a node
 

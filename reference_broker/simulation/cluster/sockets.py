@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from reference_broker.cluster.link.hello import NONCE_BYTES
+from reference_broker.cluster.link.hello import NONCE_BYTES, Purpose
 from reference_broker.cluster.link.link import Link
 from reference_broker.simulation.cluster.cable import Connection
+from reference_broker.simulation.etcd.inbox import Inbox
 
 if TYPE_CHECKING:
     from reference_broker.simulation.cluster.process import NodeProcess
@@ -20,15 +22,29 @@ US_PER_S = 1_000_000
 
 
 class Sockets:
-    """A shell of the process's mesh (:class:`~reference_broker.cluster.mesh.MeshShell`)."""
+    """The sockets of one purpose, of a thread whose ``inbox`` is told what comes: the shell of
+    whoever owns the links (:class:`~reference_broker.cluster.link.shell.LinkShell`)."""
 
-    def __init__(self, world: ClusterWorld, process: NodeProcess) -> None:
+    def __init__(
+        self, world: ClusterWorld, process: NodeProcess, inbox: Inbox, purpose: Purpose
+    ) -> None:
         self._world = world
         self._process = process
+        self._inbox = inbox
+        self._purpose = purpose
+        self._accept: Callable[[], Link | None] = _nobody
+        self._turn_ends: Callable[[], None] = _nothing
         self._connections: dict[Link, Connection] = {}
         self._due_us: dict[Link, int] = {}
         self._looked_at: dict[Link, None] = {}
         self._is_flushing = False
+
+    def attach(
+        self, accept: Callable[[], Link | None], turn_ends: Callable[[], None] | None = None
+    ) -> None:
+        """See :meth:`~reference_broker.runtime.cluster.link_sockets.LinkSockets.attach`."""
+        self._accept = accept
+        self._turn_ends = turn_ends or _nothing
 
     def now(self) -> float:
         """The time, in seconds."""
@@ -46,14 +62,12 @@ class Sockets:
         """Connect to the node that listens there: it is refused where no process is, and given up
         where nothing passes."""
         node = address.partition(":")[0]
-        self._process.inbox.later(
-            self._world.cables.latency_us(), partial(self._connect, node, link)
-        )
+        self._inbox.later(self._world.cables.latency_us(), partial(self._connect, node, link))
 
     def _connect(self, node: str, link: Link) -> None:
         world, own = self._world, self._process.name
         if world.cables.is_cut(own, node) or world.cables.is_cut(node, own):
-            self._process.inbox.later(CONNECT_TIMEOUT_US, partial(self._lost, link, "timed out"))
+            self._inbox.later(CONNECT_TIMEOUT_US, partial(self._lost, link, "timed out"))
             return
         other = world.processes.get(node)
         if other is None or other.is_gone:
@@ -61,11 +75,11 @@ class Sockets:
             return
         connection = Connection(world.clock, world.cables, own, node)
         self._carry(link, connection)
-        other.sockets.accept(connection)
+        other.sockets_for(self._purpose).accept(connection)
 
     def accept(self, connection: Connection) -> None:
         """Somebody has connected."""
-        link = self._process.mesh.accepted()
+        link = self._accept()
         if link is None:
             connection.send(self._process.name, None)
         else:
@@ -74,7 +88,7 @@ class Sockets:
     def _carry(self, link: Link, connection: Connection) -> None:
         self._connections[link] = connection
         take = partial(self._take, link)
-        inbox = self._process.inbox
+        inbox = self._inbox
         connection.attach(self._process.name, lambda data: inbox.tell(partial(take, data)))
         self.look_at(link)
 
@@ -106,11 +120,11 @@ class Sockets:
         """Flush at the end of the turn."""
         if not self._is_flushing:
             self._is_flushing = True
-            self._process.inbox.later(0, self._flush)
+            self._inbox.later(0, self._flush)
 
     def _flush(self) -> None:
         self._is_flushing = False
-        self._process.mesh.flush()
+        self._turn_ends()
         looked_at, self._looked_at = self._looked_at, {}
         for link in looked_at:
             self._write(link)
@@ -134,7 +148,7 @@ class Sockets:
             return
         self._due_us[link] = due_us
         now_us = self._world.clock.now_us
-        self._process.inbox.later(due_us - now_us, partial(self._tick, link, due_us))
+        self._inbox.later(due_us - now_us, partial(self._tick, link, due_us))
 
     def _tick(self, link: Link, due_us: int) -> None:
         if self._due_us.get(link) != due_us:
@@ -148,3 +162,11 @@ class Sockets:
         for connection in self._connections.values():
             connection.send(self._process.name, None)
         self._connections.clear()
+
+
+def _nobody() -> None:
+    """Nobody's links are here yet."""
+
+
+def _nothing() -> None:
+    """A turn that ends."""

@@ -11,6 +11,7 @@ from functools import partial
 from random import Random
 
 from reference_broker.cluster.coordinator import Put, Transaction
+from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.metadata.keys import LIVE, cluster_prefix
 from reference_broker.core.journal.definition_keys import QUEUE
 from reference_broker.simulation.cluster.cable import Cables
@@ -45,6 +46,14 @@ SHARED_CHANCE = 0.3
 FAULT_US = (500_000, 8_000_000)
 DOWN_US = (10_000, 15_000_000)
 PAUSE_US = (100_000, 20_000_000)
+STAND_US = (100_000, 8_000_000)
+OVERLOOKED_US = 2_500_000
+"""Microseconds that a loop may stand without being taken for dead."""
+LATER_US = (CALM_US // 2, CALM_US - 10_000_000)
+"""Microseconds after the last fault in which loops stand that long, and nothing comes of it."""
+AFTERWARDS_US = 500_000
+QUIET_US = 4_000_000
+"""Microseconds after a fault in which links may still go down for it."""
 CUT_US = (200_000, 15_000_000)
 
 
@@ -80,6 +89,7 @@ class ClusterWorld:
         self._operations = 0
         self._open: dict[int, Operation | Request] = {}
         self._calm = False
+        self._disturbed_us = 0
 
     def run(self) -> ClusterResult:
         """Play it. The failure of a law is in the result; any other exception goes up."""
@@ -122,6 +132,8 @@ class ClusterWorld:
         if not serving:
             return
         process = self.random.choice(serving)
+        if process.stands_since_us is None:
+            self.laws.hold_hanging(process)
         self._operations = number = self._operations + 1
         if self.random.random() < REQUEST_CHANCE:
             self._request(process, number)
@@ -170,11 +182,26 @@ class ClusterWorld:
         if process is None:
             return
         strike = self.random.choice(
-            (self._kill, self._kill, self._pause, self._pause, self._cut, self._cut, self._copy)
+            (
+                self._kill,
+                self._kill,
+                self._pause,
+                self._pause,
+                self._stand,
+                self._stand,
+                self._cut,
+                self._cut,
+                self._copy,
+            )
         )
         strike(process)
 
+    def _disturb(self) -> None:
+        """Note that something happens after which links may be down."""
+        self._disturbed_us = self.clock.now_us
+
     def _kill(self, process: NodeProcess) -> None:
+        self._disturb()
         if not process.is_gone:
             self.counts["killed"] += 1
             process.kill()
@@ -186,12 +213,49 @@ class ClusterWorld:
             self._start(process.name)
 
     def _pause(self, process: NodeProcess) -> None:
+        self._disturb()
         self.counts["paused"] += 1
         process.pause()
-        self._later(PAUSE_US, process.resume)
+        self._later(PAUSE_US, lambda: self._resume(process))
+
+    def _stand(self, process: NodeProcess, within_us: tuple[int, int] = STAND_US) -> None:
+        """Have one node's loop stand, and nothing else of it."""
+        if process.stands_since_us is not None:
+            return
+        self.counts["loops stood"] += 1
+        stands_us = self.random.randint(*within_us)
+        if stands_us <= OVERLOOKED_US and self._is_quiet():
+            links = self.laws.links_of(process)
+            since_us = self.clock.now_us
+            self.clock.after(stands_us, process.resume)
+            self.clock.after(
+                stands_us + AFTERWARDS_US, lambda: self._hold_overlooked(process, links, since_us)
+            )
+        else:
+            self.clock.after(stands_us, lambda: self._resume(process))
+        process.stand()
+
+    def _hold_overlooked(self, process: NodeProcess, links: list[Link], since_us: int) -> None:
+        if self._disturbed_us < since_us and not process.is_gone:
+            self.laws.overlooked(process, links)
+
+    def _resume(self, process: NodeProcess) -> None:
+        self._disturb()
+        process.resume()
+
+    def _heal(self) -> None:
+        self._disturb()
+        self.cables.heal()
+
+    def _is_quiet(self) -> bool:
+        """True if nothing has happened to links for a while, and all loops go round."""
+        going = all(each.stands_since_us is None for each in self.processes.values())
+        calm_since_us = self.clock.now_us - QUIET_US
+        return going and self._disturbed_us < calm_since_us and not self.cables.is_any_cut
 
     def _cut(self, process: NodeProcess) -> None:
         """Cut one node off from some of the others, one-way or both ways."""
+        self._disturb()
         self.counts["cables cut"] += 1
         for other in self.names:
             if other != process.name:
@@ -200,13 +264,14 @@ class ClusterWorld:
                     self.cables.cut(process.name, other)
                 if way & 2:
                     self.cables.cut(other, process.name)
-        self._later(CUT_US, self.cables.heal)
+        self._later(CUT_US, self._heal)
 
     def _copy(self, process: NodeProcess) -> None:
         """Start a process of the node while the other is there: a machine that was taken for dead,
         and slept."""
         if self._folders[process.name].mark is None or self.random.random() < 0.5:
             return
+        self._disturb()
         self.counts["replaced"] += 1
         self._replaced.append(process)
         self._start(process.name)
@@ -220,6 +285,11 @@ class ClusterWorld:
         for process in list(self.processes.values()):
             if process.is_gone:
                 self._start(process.name)
+        for name in self.names:
+            self._later(LATER_US, lambda name=name: self._stand_later(name))
+
+    def _stand_later(self, name: str) -> None:
+        self._stand(self.processes[name], (OVERLOOKED_US // 2, OVERLOOKED_US))
 
     # Afterwards
 
@@ -246,6 +316,10 @@ class ClusterWorld:
             if sorted(process.node.barrier.awaited) != others:
                 raise LawBroken(
                     f"{process.name} waits for {process.node.barrier.awaited}, not {others}"
+                )
+            if sorted(process.mesh.last_heard) != others:
+                raise LawBroken(
+                    f"{process.name} hears of {sorted(process.mesh.last_heard)}, not {others}"
                 )
             if process.copy.values != self.processes[self.names[0]].copy.values:
                 raise LawBroken(f"{process.name} has another view than {self.names[0]}")

@@ -187,7 +187,7 @@ def test_before_the_handshake_is_over_little_is_taken() -> None:
         decoder.next_frame()
     decoder = FrameDecoder()
     decoder.receive_data(head(lane=Lane.PUBLISH))
-    with pytest.raises(LinkError, match="lane PUBLISH before the handshake was over"):
+    with pytest.raises(LinkError, match="lane PUBLISH, and only control may come"):
         decoder.next_frame()
     decoder = FrameDecoder()
     assert decoded(decoder, [encoded([(Lane.CONTROL, 0, 0, b"hello")])])

@@ -5,15 +5,17 @@ from __future__ import annotations
 import pytest
 
 from reference_broker.cluster.link.heartbeats import (
-    INTERVAL_S,
-    SILENT_S,
-    UNHEARD_S,
+    LATE_S,
+    LOOSE,
+    READING_S,
+    STRICT,
     Heartbeats,
     Report,
 )
 from reference_broker.errors import LinkError
 
 START = 500.0
+INTERVAL_S, SILENT_S, UNHEARD_S = STRICT
 
 
 class Ends:
@@ -140,3 +142,50 @@ def test_an_answer_to_a_heartbeat_of_the_future() -> None:
     assert answer is not None
     with pytest.raises(LinkError, match="answers one of the future"):
         late.take(memoryview(answer), START + 1)
+
+
+def test_without_a_report_nothing_is_said_and_it_looks_again_in_time() -> None:
+    heartbeats = Heartbeats(START)
+    assert heartbeats.beat(START, None) is None
+    assert heartbeats.next_deadline() == START + INTERVAL_S
+    assert heartbeats.beat(START + INTERVAL_S, Report()) is not None
+
+
+def test_loose_ones_go_less_often_and_wait_longer() -> None:
+    heartbeats = Heartbeats(START)
+    assert heartbeats.beat(START, Report()) is not None
+    heartbeats.loosen()
+    assert heartbeats.beat(START + INTERVAL_S, Report()) is not None
+    assert heartbeats.next_deadline() == START + INTERVAL_S + LOOSE.interval_s
+    assert heartbeats.fault(START + LOOSE.silent_s - 0.01) == ""
+    assert heartbeats.fault(START + LOOSE.silent_s) == "nothing came for 6 s"
+    heartbeats.hear(START + 3)
+    fault = "the other end has heard nothing of this one for 7 s"
+    assert heartbeats.fault(START + LOOSE.unheard_s) == fault
+
+
+def test_who_was_away_itself_reads_before_it_judges() -> None:
+    heartbeats = Heartbeats(START)
+    now = START
+    for _ in range(4):
+        assert heartbeats.is_back(now)
+        now += INTERVAL_S
+    now += 60
+    assert not heartbeats.is_back(now)
+    assert heartbeats.next_deadline() == now + READING_S
+    heartbeats.hear(now + READING_S / 2)
+    assert heartbeats.is_back(now + READING_S)
+    assert heartbeats.fault(now + READING_S).startswith("the other end has heard nothing")
+    beat = Heartbeats(now).beat(now, Report())
+    assert beat is not None
+    heartbeats.take(memoryview(beat), now + READING_S / 2)
+    assert heartbeats.fault(now + READING_S) == ""
+
+
+def test_who_is_late_by_little_was_not_away() -> None:
+    heartbeats = Heartbeats(START)
+    late = START + INTERVAL_S + LATE_S
+    assert heartbeats.is_back(late)
+    heartbeats.loosen()
+    assert heartbeats.is_back(late + LOOSE.interval_s + LATE_S)
+    assert not heartbeats.is_back(late + 9)

@@ -9,7 +9,8 @@ import pytest
 from reference_broker.cluster.link.asks import OPEN_MAX, Answered, Outcome, Unanswered
 from reference_broker.cluster.link.frame import Buffer, encode_frame
 from reference_broker.cluster.link.handshake import Role
-from reference_broker.cluster.link.heartbeats import INTERVAL_S, Report
+from reference_broker.cluster.link.heartbeats import READING_S, STRICT, Report
+from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.lane import (
     OWNER_KINDS,
     WINDOWS,
@@ -306,8 +307,8 @@ def test_a_socket_that_is_gone() -> None:
 
 def test_heartbeats_tell_each_end_about_the_other() -> None:
     pair = LinkPair().opened()
-    pair.acceptor.link.report = Report(applied_revision=77, alarms=1, leads=12)
-    pair.pass_time(2 * INTERVAL_S)
+    pair.acceptor.state = Report(applied_revision=77, alarms=1, leads=12)
+    pair.pass_time(2 * STRICT.interval_s)
     assert pair.dialer.link.heartbeats.peer == Report(77, 1, 12)
     pair.pass_time(10, step_s=0.05)
     assert [end.downs for end in pair.ends] == [[], []]
@@ -389,3 +390,48 @@ def test_a_body_is_handed_to_the_socket_as_it_is() -> None:
     output: list[Buffer] = pair.dialer.link.data_to_send()
     assert output[-1] is body
     assert pair.dialer.link.sent_bytes(Lane.PUBLISH) == sum(map(len, output))
+
+
+def _of_heartbeats() -> LinkPair:
+    return LinkPair(
+        identity(Role.DIALER, purpose=Purpose.HEARTBEATS),
+        identity(Role.ACCEPTOR, purpose=Purpose.HEARTBEATS),
+    ).opened()
+
+
+def test_a_connection_of_heartbeats_takes_nothing_but_control() -> None:
+    for lane in (*LANES, Lane.ASK):
+        pair = _of_heartbeats()
+        pair.acceptor.link.receive_data(encode_frame(lane, 0, b"x"), pair.now)
+        assert pair.acceptor.downs == [f"a frame of lane {lane.name}, and only control may come"]
+    pair = _of_heartbeats()
+    pair.pass_time(1)
+    assert min(end.heartbeats for end in pair.ends) >= 4
+
+
+def test_an_end_whose_owner_has_nothing_to_report_is_silent() -> None:
+    pair = _of_heartbeats()
+    pair.pass_time(1)
+    pair.acceptor.state = None
+    pair.pass_time(1.4)
+    assert [end.downs for end in pair.ends] == [[], []]
+    pair.acceptor.state = Report()
+    pair.pass_time(5)
+    assert [end.downs for end in pair.ends] == [[], []]
+    pair.acceptor.state = None
+    pair.pass_time(2.3)
+    assert pair.dialer.downs == ["nothing came for 2 s"]
+    assert pair.acceptor.downs == []
+
+
+def test_an_end_that_stood_still_takes_what_came_before_it_judges() -> None:
+    pair = _of_heartbeats()
+    pair.pass_time(1)
+    pair.now += 30
+    pair.dialer.link.tick(pair.now)
+    assert pair.dialer.downs == []
+    assert not pair.dialer.link.has_output
+    assert pair.dialer.link.next_deadline() == pair.now + READING_S
+    pair.now += READING_S
+    pair.dialer.link.tick(pair.now)
+    assert pair.dialer.downs == ["nothing came for 2 s"]

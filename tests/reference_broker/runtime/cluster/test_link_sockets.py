@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable
 from functools import partial
@@ -10,72 +11,12 @@ from functools import partial
 import pytest
 import trustme
 
-from reference_broker.cluster.coordinator import Event
-from reference_broker.cluster.link.secret import Secret
-from reference_broker.cluster.membership.joining import Joined
-from reference_broker.cluster.membership.live_nodes import LiveNodes
-from reference_broker.cluster.membership.records import (
-    ClusterRecord,
-    LiveRecord,
-    MemberRecord,
-    NodeState,
-    encoded,
-)
-from reference_broker.cluster.mesh import Mesh
-from reference_broker.cluster.metadata.barrier import Barrier
-from reference_broker.cluster.metadata.keys import LIVE
-from reference_broker.cluster.metadata.view import View
-from reference_broker.core.base.deadlines import Deadline, Deadlines
-from reference_broker.errors import BadConfiguration
+from reference_broker.cluster.link.greetings import ACCEPTED_MAX
+from reference_broker.cluster.link.preface import PREFACE_BYTES, decode_preface
 from reference_broker.runtime.cluster.link_sockets import LinkSockets, LinkTls
-from reference_broker.runtime.net.address import Address
+from reference_broker.testing.socket_node import SocketNode
 
 TIMEOUT_S = 30
-
-
-class Node:
-    """A mesh on real sockets, whose live nodes are what the test says."""
-
-    def __init__(self, name: str, number: int, tls: LinkTls | None = None) -> None:
-        self.name = name
-        self.unheard_of: list[str] = []
-        self.reports: list[str] = []
-        self.pauses = 0
-        self.view = View()
-        live_nodes = LiveNodes(name, Barrier(self.view), lambda text: None)
-        self.view.follow(LIVE, live_nodes)
-        self.sockets = LinkSockets(lambda step: step(), tls)
-        secret = Secret(b"secret")
-        self.mesh = Mesh(secret, self.view, live_nodes, self.sockets, self._after, self)
-        self.sockets.attach(self.mesh)
-        self.joined = Joined(
-            ClusterRecord("c1", 1, "f00", 0),
-            MemberRecord(number, f"d{number}", 1, f"s{number}", 0, "", ""),
-            5,
-            None,
-        )
-
-    async def begin(self) -> str:
-        address = str(await self.sockets.listen(Address("127.0.0.1", 0)))
-        self.mesh.begin(self.name, self.joined, address)
-        return address
-
-    def see(self, name: str, address: str) -> None:
-        record = LiveRecord(1, NodeState.UP, address)
-        list(self.view.take([Event(f"live/{name}", encoded(record), 9)]))
-
-    def _after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
-        self.pauses += 1
-        return Deadlines().at(0, callback)
-
-    def heard(self, node: str, applied: int) -> None:
-        pass
-
-    def unheard(self, node: str) -> None:
-        self.unheard_of.append(node)
-
-    def report(self, text: str) -> None:
-        self.reports.append(text)
 
 
 async def _until(holds: Callable[[], bool]) -> None:
@@ -84,19 +25,29 @@ async def _until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
+def _tls() -> LinkTls:
+    authority = trustme.CA()
+    accepting = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(accepting)
+    dialling = ssl.create_default_context()
+    authority.configure_trust(dialling)
+    return LinkTls(accepting, dialling)
+
+
 async def _linked(tls: LinkTls | None) -> None:
-    a, b = Node("a", 1, tls), Node("b", 2, tls)
-    await a.begin()
-    a.see("b", await b.begin())
-    await _until(lambda: bool(a.mesh.links) and bool(b.mesh.links))
-    a.mesh.close("the node is stopping")
-    await a.sockets.close()
+    a, b = SocketNode("a", 1, tls=tls), SocketNode("b", 2, tls=tls)
+    a.begin()
+    a.see("b", b.begin())
+    await _until(lambda: bool(a.mesh.last_heard) and bool(b.mesh.last_heard))
+    assert (list(a.mesh.links), list(b.mesh.links)) == (["b"], ["a"])
+    await a.close()
     await a.sockets.close()
     await _until(lambda: not b.mesh.links)
     assert b.unheard_of == ["a"]
     await b.sockets.close()
     assert b.mesh.accepted() is not None
     assert b.sockets.accepted() is None
+    await b.close()
 
 
 def test_nodes_are_linked_and_told_of_the_end() -> None:
@@ -104,48 +55,76 @@ def test_nodes_are_linked_and_told_of_the_end() -> None:
 
 
 def test_nodes_are_linked_by_tls() -> None:
-    authority = trustme.CA()
-    accepting = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert("127.0.0.1").configure_cert(accepting)
-    dialling = ssl.create_default_context()
-    authority.configure_trust(dialling)
-    asyncio.run(_linked(LinkTls(accepting, dialling)))
+    asyncio.run(_linked(_tls()))
 
 
 @pytest.mark.parametrize(
     ("address", "reason"),
-    [("127.0.0.1:9", "can't be reached"), ("nowhere", "not HOST:PORT")],
+    [
+        ("127.0.0.1:9", "can't be reached"),
+        ("nowhere", "not HOST:PORT"),
+        ("no-such-host.invalid:1", "can't be reached"),
+    ],
 )
 def test_a_node_that_cannot_be_reached_is_dialled_again(address: str, reason: str) -> None:
     async def scenario() -> None:
-        node = Node("a", 1)
-        await node.begin()
+        node = SocketNode("a", 1)
+        node.begin()
         node.see("b", address)
         await _until(lambda: node.pauses == 1)
         assert len(node.reports) == 1
         assert reason in node.reports[0]
-        await node.sockets.close()
+        await node.close()
 
     asyncio.run(scenario())
 
 
 def test_a_dial_that_goes_on_does_not_hold_up_the_end() -> None:
     async def scenario() -> None:
-        node = Node("a", 1)
-        await node.begin()
+        node = SocketNode("a", 1)
+        node.begin()
         node.see("b", "127.0.0.1:9")
-        await node.sockets.close()
+        await node.close()
         assert node.mesh.links == {}
 
     asyncio.run(scenario())
 
 
-def test_others_are_let_in_by_tls_only() -> None:
+def test_who_dials_says_the_purpose_before_tls_and_trusts_not_everybody() -> None:
     async def scenario() -> None:
-        sockets = LinkSockets(partial(_call))
-        with pytest.raises(BadConfiguration, match="give them TLS"):
-            await sockets.listen(Address("0.0.0.0", 0))
+        loop = asyncio.get_running_loop()
+        node = SocketNode("a", 1, tls=_tls())
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            listening.setblocking(False)
+            node.begin()
+            node.see("b", f"127.0.0.1:{listening.getsockname()[1]}")
+            accepted, _ = await loop.sock_accept(listening)
+        octets = b""
+        while len(octets) < PREFACE_BYTES + 1:
+            octets += await loop.sock_recv(accepted, PREFACE_BYTES + 1 - len(octets))
+        assert decode_preface(octets[:PREFACE_BYTES]) == 0
+        assert octets[PREFACE_BYTES] == 0x16, "no handshake of TLS"
+        accepted.close()
+        await _until(lambda: node.pauses == 1)
+        assert "can't be reached" in node.reports[0]
+        await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_handshakes_of_tls_that_never_end_are_bounded() -> None:
+    async def scenario() -> None:
+        sockets = LinkSockets(partial(_call), _tls())
+        pairs = [socket.socketpair() for _ in range(ACCEPTED_MAX + 1)]
+        for near, _ in pairs:
+            near.setblocking(False)
+            sockets.take(near)
+        assert [near.fileno() == -1 for near, _ in pairs] == [False] * ACCEPTED_MAX + [True]
+        await asyncio.sleep(0)
         await sockets.close()
+        assert [near.fileno() for near, _ in pairs] == [-1] * (ACCEPTED_MAX + 1)
+        for _, far in pairs:
+            far.close()
 
     asyncio.run(scenario())
 

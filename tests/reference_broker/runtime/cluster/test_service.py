@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -87,6 +88,23 @@ def test_a_node_that_stops_holds_nobody_up(config: ClusterConfig) -> None:
             assert list(b.service.mesh.links) == ["a"]
 
     asyncio.run(scenario())
+
+
+def test_nothing_is_left_of_nodes_that_have_stopped(config: ClusterConfig) -> None:
+    async def scenario() -> None:
+        async with _nodes(config, "ab") as (a, b):
+            await _until(lambda: list(a.service.mesh.last_heard) == ["b"])
+            await _until(lambda: list(b.service.mesh.last_heard) == ["a"])
+            assert sorted(_threads()) == ["heartbeats"] * 2 + ["lease"] * 2
+        assert _threads() == []
+
+    asyncio.run(scenario())
+
+
+def _threads() -> list[str]:
+    """The threads that speak for nodes."""
+    names = [each.name for each in threading.enumerate()]
+    return [name for name in names if name in ("heartbeats", "lease")]
 
 
 def test_a_node_with_another_secret_is_refused(config: ClusterConfig) -> None:

@@ -25,6 +25,7 @@ from reference_broker.cluster.coordinator import (
 from reference_broker.runtime.etcd import coordinator as coordinator_module
 from reference_broker.runtime.etcd.config import EtcdConfig
 from reference_broker.runtime.etcd.coordinator import EtcdCoordinator
+from reference_broker.runtime.process.loop_beat import LoopBeat
 from reference_broker.testing.coordinator_user import CoordinatorUser
 from reference_broker.testing.scripted_gateway import HANG, ScriptedGateway, http_answer
 
@@ -204,7 +205,9 @@ async def test_an_error_of_ours_is_an_answer_too(
 async def test_it_shows_no_password(etcd_server: Etcd) -> None:
     places = CoordinatorUser(etcd_server.endpoints).coordinator._config.endpoints
     config = EtcdConfig(places, user="u", password="geheim")
-    coordinator = EtcdCoordinator(config, lambda step: step())
+    beat = LoopBeat(asyncio.get_running_loop().call_later)
+    coordinator = EtcdCoordinator(config, lambda step: step(), beat)
     coordinator.propose(Transaction((), ()), lambda _: None)
     assert "geheim" not in repr(coordinator)
     await coordinator.close()
+    beat.stop()

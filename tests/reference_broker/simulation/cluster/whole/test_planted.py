@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from reference_broker.cluster import heartbeat_links
 from reference_broker.cluster.coordinator import InDoubt, Lost, Refused
+from reference_broker.cluster.link.heartbeats import Heartbeats
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.presence import Presence
+from reference_broker.cluster.mesh import Mesh
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.feed import Feed
 from reference_broker.cluster.metadata.proposals import Proposals, ProposalsEvent
@@ -206,6 +209,22 @@ def _a_look_is_not_waited_for(patch: Patch) -> None:
     patch.setattr(Proposals, "_look", at_once)
 
 
+def _a_thread_vouches_for_a_loop_that_hangs(patch: Patch) -> None:
+    patch.setattr(heartbeat_links, "STANDING_S", 1e9)
+
+
+def _heartbeats_stop_with_the_loop(patch: Patch) -> None:
+    patch.setattr(heartbeat_links, "STANDING_S", 0.6)
+
+
+def _a_link_is_held_to_the_times_of_its_heartbeats(patch: Patch) -> None:
+    patch.setattr(Heartbeats, "loosen", lambda self: None)
+
+
+def _a_link_outlives_its_heartbeats(patch: Patch) -> None:
+    patch.setattr(Mesh, "heartbeats_ended", lambda self, link_id, reason: None)
+
+
 PLANTED: dict[Callable[[Patch], None], str] = {
     _compares_nothing: "was carried out at revision",
     _own_key_is_not_compared: "was written after",
@@ -224,6 +243,10 @@ PLANTED: dict[Callable[[Patch], None], str] = {
     _a_lost_lease_is_not_followed_by_another: "its key is not in etcd",
     _what_etcd_never_takes_is_asked_for_ever: "hangs|waits for|its key is not|does not serve",
     _a_later_run_is_not_noticed: "its earlier process is there|says -ok",
+    _a_thread_vouches_for_a_loop_that_hangs: "whose loop has stood for",
+    _heartbeats_stop_with_the_loop: "stood for a moment",
+    _a_link_is_held_to_the_times_of_its_heartbeats: "stood for a moment",
+    _a_link_outlives_its_heartbeats: "hears of",
 }
 
 

@@ -51,11 +51,15 @@ class Users:
         name = checked_name(request.path_params["user"], "user")
         body = await read_object(request, (), bytes_max=USER_BYTES_MAX)
         wanted = UserRequest.parse(body)
-        hashed = await hashed_for(self._host.broker.users.passwords, wanted)
+        kept = request.state  # the request is handled again when the other nodes were asked
+        if not hasattr(kept, "hashed"):
+            kept.hashed = await hashed_for(self._host.broker.users.passwords, wanted)
         with self._inputs.begin(request) as broker:
             _check_vhosts(broker, wanted.permissions)
-            is_new = name not in broker.users
-            broker.access.put_user(name, hashed, wanted.tags, wanted.limits)
+            if not hasattr(kept, "is_new"):
+                kept.is_new = name not in broker.users
+            is_new: bool = kept.is_new
+            broker.access.put_user(name, kept.hashed, wanted.tags, wanted.limits)
             if is_new:
                 for vhost, permission in wanted.permissions.items():
                     broker.access.set_permission(name, vhost, permission)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from typing import TypeAlias
 
 from reference_broker.core.work.budget import METHOD_UNITS, Budget
-from reference_broker.core.work.until import Until
+from reference_broker.core.work.until import Agreement, NotYet, Until
 
 Steps: TypeAlias = Generator[Until | None, None, None]
 """The steps of a piece of work."""
@@ -90,6 +90,22 @@ def begun_with(until: Until | None, steps: Steps) -> Steps:
     """``steps`` of which the first was taken, and gave ``until``."""
     yield until
     yield from steps
+
+
+def agreed(act: Callable[[], object]) -> Steps:
+    """The steps of ``act`` where the other nodes of a cluster may have to be asked: it is called
+    again from its checks until it has nothing to wait for. Raises what ``act`` raises, and the
+    reason why nobody can be asked."""
+    while True:
+        try:
+            act()
+        except NotYet as wait:
+            until = wait.until
+        else:
+            return
+        yield until
+        if isinstance(until, Agreement) and until.failure is not None:
+            raise until.failure
 
 
 def in_order(*all_steps: Steps) -> Steps:

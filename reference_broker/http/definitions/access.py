@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from reference_broker.core.access.passwords import PasswordHash
 from reference_broker.core.access.permission import Action, Permission, TopicPermission
@@ -18,9 +19,18 @@ from reference_broker.core.base.vhost_info import VHOST_LIMITS, VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.vhost import VHost, VHostParts
+from reference_broker.core.work.task import agreed
 from reference_broker.http.access.user_request import UserRequest, checked_name, permission_of
 from reference_broker.http.access.vhost_request import vhost_info
-from reference_broker.http.definitions.file import Faults, ItemFault, Steps, rows, shown, text_of
+from reference_broker.http.definitions.file import (
+    Faults,
+    ItemFault,
+    Making,
+    Steps,
+    rows,
+    shown,
+    text_of,
+)
 from reference_broker.http.request.answer import ApiError, Row
 from reference_broker.http.request.limit_value import limits_of
 
@@ -71,35 +81,36 @@ class AccessDefinitions:
             if name not in self._broker.vhosts:
                 yield VHost(name, VHostParts(MemoryJournal(), Ids(0)))
 
-    def apply(self, hashes: Mapping[str, PasswordHash]) -> Steps:
+    def apply(self, hashes: Mapping[str, PasswordHash]) -> Making:
         """Make everything: virtual hosts, users, then what speaks of both. ``hashes`` are those of
         the ``users`` with a password in plain text."""
         broker, access = self._broker, self._broker.access
         for name, info in self._vhosts.items():
             existing = broker.vhosts.get(name)
             if existing is None or existing.info != info:
-                broker.add_vhost(name, info)
-            yield
+                yield from agreed(partial(broker.add_vhost, name, info))
+            yield None
         for name, user in self.users.items():
             known = broker.users.get(name)
             hashed = hashes[name] if user.password is not None else user.hashed
             wanted = (hashed, user.tags, dict(user.limits))
             if known is None or (known.password, known.tags, dict(known.limits)) != wanted:
-                access.put_user(name, *wanted)
-            yield
+                yield from agreed(partial(access.put_user, name, *wanted))
+            yield None
         for name, vhost, permission in self._permissions:
             held = access.permission(name, vhost)
             if not self._has(name, vhost):
                 continue
             if held is None or held.texts() != permission.texts():
-                access.set_permission(name, vhost, permission)
-            yield
+                yield from agreed(partial(access.set_permission, name, vhost, permission))
+            yield None
         for name, vhost, exchange, topic in self._topics:
             if not self._has(name, vhost):
                 continue
             if access.topic_permission(name, vhost, exchange) != topic:
-                access.set_topic_permission(name, vhost, exchange, topic)
-            yield
+                wanted_topic = partial(access.set_topic_permission, name, vhost, exchange, topic)
+                yield from agreed(wanted_topic)
+            yield None
 
     def _has(self, user: str, vhost: str) -> bool:
         """False for what somebody has deleted between two steps."""

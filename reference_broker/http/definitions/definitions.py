@@ -19,12 +19,12 @@ from reference_broker.core.access.passwords import PasswordHash
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.broker import Broker
 from reference_broker.core.work.budget import DECLARATION_UNITS
-from reference_broker.core.work.until import NotYet
+from reference_broker.core.work.until import NotYet, Until
 from reference_broker.http.access.password_hashing import hashed_for
 from reference_broker.http.access.vhosts import vhost_of
 from reference_broker.http.definitions.access import SECTIONS, AccessDefinitions, has_passwords
 from reference_broker.http.definitions.export import exported, exported_vhost
-from reference_broker.http.definitions.file import Faults, Steps
+from reference_broker.http.definitions.file import Faults, Making
 from reference_broker.http.definitions.rehearsal import Rehearsal
 from reference_broker.http.definitions.upload import Upload
 from reference_broker.http.request.answer import (
@@ -165,12 +165,20 @@ class Definitions:
                 return False
             if faults := rehearsal.faults:
                 raise bad_request(_told("nothing was imported", faults))
-            is_made = _went_on(making, broker)
-        while not is_made:
-            await next_turn(request)
+            end = _went_on(making, broker)
+        while end is not _NO_MORE:
+            await self._when_it_goes_on(request, end)
             with self._inputs.go_on() as broker:
-                is_made = _went_on(making, broker)
+                end = _went_on(making, broker)
         return True
+
+    async def _when_it_goes_on(self, request: Request, until: object) -> None:
+        if isinstance(until, Until):
+            happened = self._inputs.awaited()
+            until.then(partial(settle, happened))
+            await happened
+        else:
+            await next_turn(request)
 
     async def _hashes(
         self, request: Request, body: Row, vhost: str | None
@@ -204,16 +212,18 @@ async def _file_of(request: Request) -> tuple[bytes, str | None]:
     return upload.file, upload.redirect
 
 
-def _went_on(steps: Steps, broker: Broker) -> bool:
-    """Take a portion of the steps. True when there are no more."""
+def _went_on(steps: Making, broker: Broker) -> object:
+    """Take a portion of the steps. Returns what has to happen before there are others, ``None`` for
+    another turn, and ``_NO_MORE`` when there are none."""
     spent = broker.budget.left - INPUT_UNITS
     with broker.locks.holder_works():
         for _ in range(INPUT_STEPS):
-            if next(steps, _NO_MORE) is _NO_MORE:
-                return True
+            until = next(steps, _NO_MORE)
+            if until is not None:
+                return until
             if broker.budget.left <= spent:
                 break
-    return False
+    return None
 
 
 def _told(what: str, faults: Faults) -> str:

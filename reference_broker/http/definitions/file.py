@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from mqkit.wire import EncodeError, WireError, decode_table, encode_shortstr, encode_table
 from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.base.names import RESERVED_PREFIX, cleaned
+from reference_broker.core.work.until import Until
 from reference_broker.http.request.answer import Row
 
 Faults: TypeAlias = list[str]
@@ -21,6 +22,10 @@ Faults: TypeAlias = list[str]
 Steps: TypeAlias = Iterator[None]
 """Work on a file that its caller takes step by step, in portions: a step is an item of the file.
 The work is done when there are no more steps."""
+
+Making: TypeAlias = Iterator[Until | None]
+"""The steps of making what a file wants; where one is not ``None``, that has to happen before the
+next: the other nodes of a cluster are asked."""
 
 CLASSIC = QueueType.CLASSIC.value
 _TYPE = "x-queue-type"

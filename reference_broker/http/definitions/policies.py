@@ -7,6 +7,7 @@ where the file is of one alone (RabbitMQ). What is there already is overwritten.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from reference_broker.core.broker import Broker
@@ -19,8 +20,17 @@ from reference_broker.core.policy.policy import Policy, PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
 from reference_broker.core.vhost.policies import MAX_INSTRUCTIONS, MAX_POLICIES, too_dear
 from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.work.task import agreed
 from reference_broker.http.definitions.access import LIMITS_COMPONENT
-from reference_broker.http.definitions.file import Faults, ItemFault, Steps, rows, shown, text_of
+from reference_broker.http.definitions.file import (
+    Faults,
+    ItemFault,
+    Making,
+    Steps,
+    rows,
+    shown,
+    text_of,
+)
 from reference_broker.http.policies.parameters import operator_policy_value
 from reference_broker.http.policies.policies import policy_value
 from reference_broker.http.request.answer import ApiError, Row
@@ -64,22 +74,23 @@ class PolicyDefinitions:
         yield from self._read_global(body)
         yield from _faults_of_number(self._policies, self._vhosts, self.faults)
 
-    def apply(self) -> Steps:
+    def apply(self) -> Making:
         """Set everything. Call it before queues are declared: then it costs them no second look."""
         for item in self._policies:
             vhost = self._broker.vhosts.get(item.vhost)
             if vhost is not None:  # somebody may have deleted it meanwhile
                 try:
-                    vhost.policies.set(item.kind, item.name, item.wish)
+                    wanted = partial(vhost.policies.set, item.kind, item.name, item.wish)
+                    yield from agreed(wanted)
                 except PolicyRefused as refusal:  # beside what it is to replace
                     self.overtaken.append(f"policy {item.name!r}: {refusal}")
-            yield
+            yield None
         for name, value in self._values.items():
             try:
-                self._broker.global_parameters.set(name, value)
+                yield from agreed(partial(self._broker.global_parameters.set, name, value))
             except GlobalParameterRefused as refusal:
                 self.overtaken.append(f"global parameter {name!r}: {refusal}")
-            yield
+            yield None
 
     def _read(self, body: Row, section: str) -> Steps:
         read = _policy_of_row if section == "policies" else _policy_of_parameter

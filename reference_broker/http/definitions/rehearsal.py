@@ -13,7 +13,7 @@ from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.definitions.access import AccessDefinitions
-from reference_broker.http.definitions.file import DefinitionsFile, Faults, Steps
+from reference_broker.http.definitions.file import DefinitionsFile, Faults, Making, Steps
 from reference_broker.http.definitions.policies import PolicyDefinitions
 from reference_broker.http.definitions.topology_import import TopologyImport
 from reference_broker.http.definitions.unsupported import unsupported_items
@@ -92,7 +92,7 @@ class Rehearsal:
         :meth:`apply`."""
         return [*self._policies.overtaken, *self._topology.overtaken]
 
-    def apply(self, hashes: Mapping[str, PasswordHash]) -> Steps:
+    def apply(self, hashes: Mapping[str, PasswordHash]) -> Making:
         """Make everything. ``hashes`` are those of users with a password in plain text."""
         yield from self._access.apply(hashes)
         yield from self._policies.apply()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from reference_broker.core.base.ids import Ids
@@ -18,12 +19,14 @@ from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.vhost import VHost, VHostParts
+from reference_broker.core.work.task import agreed
 from reference_broker.errors import AmqpError
 from reference_broker.http.definitions.file import (
     BindingItem,
     DefinitionsFile,
     ExchangeItem,
     Faults,
+    Making,
     QueueItem,
     Steps,
 )
@@ -66,7 +69,7 @@ class TopologyImport:
         for stage in self._stages.values():
             yield from stage.measure(self.faults)
 
-    def apply(self, vhosts: Mapping[str, VHost]) -> Steps:
+    def apply(self, vhosts: Mapping[str, VHost]) -> Making:
         """Declare everything: exchanges, queues, bindings. Objects that are there already stay as
         they are. ``vhosts`` are those of before, and in place of stand-ins those that were made
         since."""
@@ -108,17 +111,17 @@ class TopologyImport:
         items: Iterable[_Item],
         vhosts: Mapping[str, VHost],
         declare: Callable[[VHost, _Item], None],
-    ) -> Steps:
+    ) -> Making:
         for item in items:
             vhost = vhosts.get(item.vhost)
             try:
                 if vhost is None:
                     self.overtaken.append(f"{item.label}: there is no vhost {item.vhost!r}")
                 else:
-                    declare(vhost, item)
+                    yield from agreed(partial(declare, vhost, item))
             except AmqpError as error:
                 self.overtaken.append(f"{item.label}: {error.reply_text}")
-            yield
+            yield None
 
     def _bind(self, vhost: VHost, item: BindingItem) -> None:
         if not self._stages[item.vhost].has_in_other_types(item):

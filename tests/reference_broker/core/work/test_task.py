@@ -10,12 +10,14 @@ from reference_broker.core.work.budget import METHOD_UNITS, Budget
 from reference_broker.core.work.task import (
     Steps,
     Task,
+    agreed,
     begun_with,
     followed_by,
     raise_error,
     tell_each,
 )
-from reference_broker.core.work.until import Until
+from reference_broker.core.work.until import Agreement, NotYet, Until
+from reference_broker.errors import ConnectionException, ReplyCode
 
 
 class Rig:
@@ -120,3 +122,28 @@ def test_those_who_wait_are_told_some_in_each_turn() -> None:
         counts.append(len(told))
         budget.refill()
     assert (counts, told) == ([2, 4], [0, 1, 2, 3, 4])
+
+
+def test_what_has_to_wait_for_other_nodes_is_done_again_from_its_checks() -> None:
+    asked = [Agreement(is_new=True), Agreement(is_new=True)]
+    left = list(asked)
+
+    def act() -> None:
+        if left:
+            raise NotYet(left.pop(0))
+
+    assert list(agreed(act)) == asked
+    assert list(agreed(act)) == []
+
+
+def test_what_nobody_can_be_asked_for_is_not_done_again() -> None:
+    asked = Agreement(is_new=True)
+    asked.failure = ConnectionException(ReplyCode.INTERNAL_ERROR, "etcd is not there")
+
+    def act() -> None:
+        raise NotYet(asked)
+
+    steps = agreed(act)
+    assert next(steps) is asked
+    with pytest.raises(ConnectionException, match="etcd is not there"):
+        next(steps)

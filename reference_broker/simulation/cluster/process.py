@@ -64,23 +64,9 @@ class NodeProcess:
         number = world.names.index(name) + 1
         self.broker = NodeBroker(world.clock, number, self.run, self._budget)
         self._is_turning = False
-        applicant = Applicant(
-            cluster=CLUSTER,
-            node=name,
-            secret_fingerprint="secret",
-            run=self.run,
-            start_id=f"{name}{self.run}.{world.random.getrandbits(30)}",
-            position=0,
-            amqp=f"{name}:5672",
-            http=f"{name}:15672",
-            mark=folder.mark,
-            new_id=f"cluster of {name}{self.run}",
-            new_disk_id=f"disk of {name}{self.run}",
-            wall_ms=world.clock.wall_ms(),
-        )
         self.node = ClusterNode(
             self.coordinator,
-            applicant,
+            self._applicant(),
             f"{name}:25672",
             _TurningWorks(self.broker.broker.work, self.turn_later),
             self._budget,
@@ -109,6 +95,23 @@ class NodeProcess:
         self.stands_since_us: int | None = None
         """The time since which its loop stands; ``None`` while it goes round."""
         self.goes_since_us = world.clock.now_us
+
+    def _applicant(self) -> Applicant:
+        world, folder = self._world, self.folder
+        return Applicant(
+            cluster=CLUSTER,
+            node=self.name,
+            secret_fingerprint="secret",
+            run=self.run,
+            start_id=f"{self.name}{self.run}.{world.random.getrandbits(30)}",
+            position=0,
+            amqp=f"{self.name}:5672",
+            http=f"{self.name}:15672",
+            mark=folder.mark,
+            new_id=f"cluster of {self.name}{self.run}",
+            new_disk_id=f"disk of {self.name}{self.run}",
+            wall_ms=world.clock.wall_ms(),
+        )
 
     def start(self) -> None:
         """Begin to join."""

@@ -140,6 +140,7 @@ class MeshNode:
             MemberRecord(number, f"d{number}", 1, f"s{number}", 0, "", ""),
             5,
             None,
+            number,
         )
 
     @property

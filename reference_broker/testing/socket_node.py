@@ -79,6 +79,7 @@ class SocketNode:
             MemberRecord(number, f"d{number}", 1, f"s{number}", 0, "", ""),
             5,
             None,
+            number,
         )
 
     def begin(self) -> str:

@@ -43,6 +43,9 @@ from reference_broker.errors import ClusterRefused, Corrupt
 NODE_NUMBERS = NEXT_NUMBERS + "node"
 """The key of the first node number that no node was ever given."""
 
+ID_BLOCKS = NEXT_NUMBERS + "ids"
+"""The key of the first block of ids that no run of any node was ever given."""
+
 NODES_EVER_MAX = (1 << 16) - 1
 """Node numbers have 16 bits, and are never given again."""
 
@@ -89,12 +92,14 @@ class Applicant:
 
 class Joined(NamedTuple):
     """The node is a member. ``member_revision`` is that of its row; ``lost_disk_id`` is the disk
-    that the node of this name had before, where this is another one."""
+    that the node of this name had before, where this is another one. The ids that this run gives to
+    queues are of its ``id_block``, which is no other's."""
 
     cluster: ClusterRecord
     member: MemberRecord
     member_revision: int
     lost_disk_id: str | None
+    id_block: int
 
 
 Asked: TypeAlias = Lookup | Transaction | Marked
@@ -133,13 +138,21 @@ def joining(applicant: Applicant) -> JoinSteps:
         amqp=applicant.amqp,
         http=applicant.http,
     )
+    block = yield from _taken(prefix + ID_BLOCKS)
+    own = Compare(prefix + MEMBERS + applicant.node, 0 if row is None else row.revision)
+    compares, puts = [own, block.compare], [block.put]
     if known is None:
-        return (yield from _enter(prefix, cluster, applicant.node, member))
-    assert row is not None
-    transaction = Transaction((Compare(row.key, row.revision),), (Put(row.key, encoded(member)),))
-    revision = yield from _won(transaction)
-    lost = known.disk_id if known.disk_id != member.disk_id else None
-    return Joined(cluster, member, revision, lost)
+        numbers = yield from _taken(prefix + NODE_NUMBERS)
+        if numbers.number > NODES_EVER_MAX:
+            raise ClusterRefused(
+                f"the cluster has had {NODES_EVER_MAX} nodes, and can take no more"
+            )
+        member = replace(member, number=numbers.number)
+        compares, puts = [*compares, numbers.compare], [*puts, numbers.put]
+    puts.append(Put(own.key, encoded(member)))
+    revision = yield from _won(Transaction(tuple(compares), tuple(puts)))
+    lost = None if known is None or known.disk_id == member.disk_id else known.disk_id
+    return Joined(cluster, member, revision, lost, block.number)
 
 
 def _row(key: str) -> Generator[Asked, Answer, Row | None]:
@@ -239,24 +252,19 @@ def _is_of(live: Row, member: MemberRecord) -> bool:
     return decoded(LiveRecord, live.key, live.value).run == member.run
 
 
-def _enter(
-    prefix: str, cluster: ClusterRecord, node: str, member: MemberRecord
-) -> Generator[Asked, Answer, Joined]:
-    """A node of a new name: it gets the next number."""
-    key = prefix + NODE_NUMBERS
+class _Taken(NamedTuple):
+    """The next of the numbers of a key, with the change that takes it."""
+
+    number: int
+    compare: Compare
+    put: Put
+
+
+def _taken(key: str) -> Generator[Asked, Answer, _Taken]:
     row = yield from _row(key)
     number = 1 if row is None else _number(row)
-    if number > NODES_EVER_MAX:
-        raise ClusterRefused(f"the cluster has had {NODES_EVER_MAX} nodes, and can take no more")
-    member = replace(member, number=number)
-    own = prefix + MEMBERS + node
-    revision = yield from _won(
-        Transaction(
-            (Compare(key, 0 if row is None else row.revision), Compare(own, 0)),
-            (Put(key, b"%d" % (number + 1)), Put(own, encoded(member))),
-        )
-    )
-    return Joined(cluster, member, revision, None)
+    compare = Compare(key, 0 if row is None else row.revision)
+    return _Taken(number, compare, Put(key, b"%d" % (number + 1)))
 
 
 def _number(row: Row) -> int:

@@ -15,6 +15,12 @@ MAX_IDS = 1 << 32
 """Of one epoch; the next number would be one of the next epoch. A broker that makes a thousand
 queues a second gets there after seven weeks, and is restarted."""
 
+BLOCKS_MAX = (1 << 30) - 1
+"""Of a cluster, one for each start of a node. Bit 62 of an id is one of a cluster's, and 0 in those
+of a broker on its own: a folder that joins a cluster keeps the queues that it has."""
+
+_OF_A_CLUSTER = 1 << 30
+
 _TOKEN_BYTES = 16
 
 
@@ -34,6 +40,13 @@ class Ids:
         self._secret = secret
         self._given = given
         self._tokens = 0
+
+    def take_block(self, block: int) -> None:
+        """Give numbers of a ``block`` from now on that nobody else has: of a cluster, whose queues
+        have one order of ids. It is from 1 to :data:`BLOCKS_MAX`."""
+        assert 0 < block <= BLOCKS_MAX
+        self._epoch = _OF_A_CLUSTER | block
+        self._given = 0
 
     def next(self) -> int:
         """A new number, above all that this epoch and earlier ones have given.

@@ -1,4 +1,4 @@
-"""The law of deletions: nothing goes but by somebody's will.
+"""The law of deletions: nothing goes but by somebody's will, and no id of a queue comes again.
 
 A definition counts no more only when a transaction deletes it, or something that it speaks of. No
 client deletes what is called :data:`KEPT`: such a queue goes with its virtual host or, if it is
@@ -39,6 +39,8 @@ class Deletions:
         self._held: dict[int, int] = {}
         """Exclusive queues by id: the revision at which the connection ended, 0 for none."""
         self._runs: dict[str, int] = {}
+        self._ids: dict[int, tuple[str, int]] = {}
+        """Of queues: the key, and the revision that made it."""
 
     def declared(self, queue_id: int) -> None:
         """A connection has the exclusive queue of that id now."""
@@ -83,6 +85,7 @@ class Deletions:
             else:
                 rows[key] = event.value, changed.revision
         after = counting_in(rows)
+        self._hold_ids(after)
         for key in before:
             if key not in after and not _is_explained(key, before, deleted):
                 raise LawBroken(
@@ -93,6 +96,13 @@ class Deletions:
             if key in before:
                 self._hold_kept(key, before, after, changed.revision)
         return bool(deleted)
+
+    def _hold_ids(self, counting: Counting) -> None:
+        for key, (value, made_at) in counting.items():
+            if key.startswith(QUEUE + "/"):
+                queue_id = decode_queue(value.body).id
+                if self._ids.setdefault(queue_id, (key, made_at)) != (key, made_at):
+                    raise LawBroken(f"{key} has the id {queue_id} of {self._ids[queue_id]}")
 
     def _hold_kept(self, key: str, before: Counting, after: Counting, revision: int) -> None:
         kind, _, rest = key.partition("/")

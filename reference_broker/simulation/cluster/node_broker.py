@@ -17,19 +17,15 @@ if TYPE_CHECKING:
     from reference_broker.cluster.pause import Timer
     from reference_broker.simulation.events.clock import SimulatedClock
 
-RUNS_MAX = 1 << 12
-"""Runs of one node: its number and its run are in the ids that it gives."""
-
 
 class NodeBroker:
-    """The broker of the node with that number, in its run. Call :meth:`attach` before anything
-    else."""
+    """The broker of a node in its run. Call :meth:`attach` before anything else."""
 
-    def __init__(self, clock: SimulatedClock, number: int, run: int, budget: Budget) -> None:
+    def __init__(self, clock: SimulatedClock, run: int, budget: Budget) -> None:
         self._clock = clock
         self.shared = SharedDefinitions()
         self.broker = Broker(
-            MemoryJournal(number * RUNS_MAX + run),
+            MemoryJournal(run),
             UserStore(),
             secret=b"simulated",
             budget=budget,

@@ -61,8 +61,7 @@ class NodeProcess:
         self.wall_off_ms = world.random.randint(-WALL_OFF_MAX_MS, WALL_OFF_MAX_MS)
         self._deadlines = Deadlines()
         self._budget = Budget(TURN_UNITS)
-        number = world.names.index(name) + 1
-        self.broker = NodeBroker(world.clock, number, self.run, self._budget)
+        self.broker = NodeBroker(world.clock, self.run, self._budget)
         self._is_turning = False
         self.node = ClusterNode(
             self.coordinator,
@@ -188,6 +187,7 @@ class NodeProcess:
 
     def joined(self, joined: Joined) -> None:
         """Have links."""
+        self.broker.broker.ids.take_block(joined.id_block)
         self.mesh.begin(self.name, joined, f"{self.name}:25672")
 
     def serving(self, joined: Joined) -> None:

@@ -64,6 +64,7 @@ def test_it_goes_through_all_steps() -> None:
     assert not node.etcd.reads
     assert node.marked is not None
     node.marked()
+    node.etcd.answer_read(EMPTY)  # no ids were given
     node.etcd.answer_read(EMPTY)  # no node had a number
     node.etcd.answer(Won(7))
     assert node.told == [FolderMark("c1", "a", "d1"), 1]

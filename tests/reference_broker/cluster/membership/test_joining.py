@@ -119,8 +119,19 @@ def test_the_first_one_founds_the_cluster() -> None:
     assert joined.cluster == CLUSTER
     assert joined.member == MemberRecord(1, "d1", 4, "s1", 700, NEW.amqp, NEW.http)
     assert rows.mark == MARK
-    assert list(rows.rows) == ["cluster", "next/node", "members/a"]
+    assert list(rows.rows) == ["cluster", "next/ids", "next/node", "members/a"]
+    assert joined.id_block == 1
     assert joined.member_revision == rows.revision
+
+
+def test_each_start_has_ids_of_its_own() -> None:
+    rows, blocks = Rows(), list[int]()
+    for run in range(4, 8):
+        started = replace(NEW, run=run, start_id=f"s{run}", mark=rows.mark)
+        blocks.append(rows.join(started).id_block)
+    blocks.append(rows.join(replace(NEW, node="b", new_disk_id="d2")).id_block)
+    assert blocks == [1, 2, 3, 4, 5]
+    assert rows.rows["next/ids"][0] == b"6"
 
 
 def test_the_next_one_gets_the_next_number() -> None:
@@ -191,7 +202,7 @@ def test_a_node_whose_name_begins_alike_is_another() -> None:
     assert rows.join(NEW).member.number == 2
 
 
-@pytest.mark.parametrize("key", ["cluster", "members/a", "next/node"])
+@pytest.mark.parametrize("key", ["cluster", "members/a", "next/node", "next/ids"])
 def test_a_row_that_cannot_be_read_is_named(key: str) -> None:
     rows = _founded(None if key == "next/node" else MEMBER)
     rows.rows[key] = (b"{", 5)

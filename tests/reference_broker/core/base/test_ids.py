@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from reference_broker.core.base.ids import MAX_IDS, Ids
+from reference_broker.core.base.ids import BLOCKS_MAX, MAX_IDS, Ids
 from reference_broker.errors import ConnectionException, ReplyCode
 
 
@@ -23,6 +23,17 @@ def test_numbers_of_an_epoch_end_before_those_of_the_next() -> None:
         with pytest.raises(ConnectionException) as caught:
             ids.next()
         assert caught.value.code is ReplyCode.RESOURCE_ERROR
+
+
+def test_ids_of_a_cluster_are_of_one_block_and_above_all_of_a_broker_on_its_own() -> None:
+    ids, others = Ids(3), Ids(3)
+    own = ids.next()
+    ids.take_block(7)
+    others.take_block(8)
+    assert [ids.next(), ids.next()] == [(1 << 62) + (7 << 32) + 1, (1 << 62) + (7 << 32) + 2]
+    assert own < ids.next() < others.next()
+    others.take_block(BLOCKS_MAX)
+    assert others.next() < 1 << 63
 
 
 def test_tokens_look_like_rabbitmqs() -> None:

@@ -42,6 +42,7 @@ from reference_broker.core.base.tls_session import TlsSession
 from reference_broker.core.broker import Broker
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.index.memory_window import MemoryWindow
+from reference_broker.core.journal.definition_store import DefinitionStore
 from reference_broker.core.journal.journal import Journal, MemoryJournal
 from reference_broker.core.work.budget import UNLIMITED_UNITS, Budget
 
@@ -69,7 +70,7 @@ class Received(NamedTuple):
 
 class LoneBroker:
     """A broker and its clock. Users: ``guest`` (from loopback only) and ``remote``, each with its
-    name as the password.
+    name as the password; none where ``shared_definitions`` are the cluster's, and have them.
 
     ``broker`` is the real one: look inside, or change it within an input. ``journal`` is a
     :class:`MemoryJournal` unless one is given; ``now_s`` and ``wall_ms`` are the clock. A turn has
@@ -85,11 +86,13 @@ class LoneBroker:
         window: MemoryWindow | None = None,
         mechanisms: frozenset[str] = DEFAULT_MECHANISMS,
         units: int = UNLIMITED_UNITS,
+        shared_definitions: DefinitionStore | None = None,
     ) -> None:
         self.journal: Journal = journal or MemoryJournal()
         users = UserStore()
-        users.add(User("guest", hash_password(b"guest", b"salt"), loopback_only=True))
-        users.add(User("remote", hash_password(b"remote", b"salt")))
+        if shared_definitions is None:
+            users.add(User("guest", hash_password(b"guest", b"salt"), loopback_only=True))
+            users.add(User("remote", hash_password(b"remote", b"salt")))
         self.broker = Broker(
             self.journal,
             users,
@@ -98,6 +101,7 @@ class LoneBroker:
             version="1.2.3",
             mechanisms=mechanisms,
             budget=Budget(units),
+            shared_definitions=shared_definitions,
         )
         self.now_s = 1_000.0
         self.wall_ms = 1_700_000_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Generator
 from typing import Any
 
@@ -13,7 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from reference_broker.core.broker import Broker
-from reference_broker.core.work.until import NotYet, Until
+from reference_broker.core.work.until import Agreement, NotYet, Until
+from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.http.request.gate import negotiated
 from reference_broker.http.request.turn_share import Turns, TurnShare
 from reference_broker.http.serving.app import COMPRESSED_FROM
@@ -107,3 +109,61 @@ async def test_requests_that_waited_for_the_same_have_a_turn_each() -> None:
         turn += 1
         await asyncio.sleep(0)
     assert len(set(handled)) == 5
+
+
+@pytest.mark.parametrize(
+    ("method", "is_new", "found", "answered"),
+    [
+        ("PUT", True, 204, 201),
+        ("PUT", False, 204, 204),
+        ("DELETE", False, 404, 204),
+        ("GET", False, 404, 404),
+    ],
+)
+async def test_what_other_nodes_have_agreed_on_is_answered_as_it_was_asked(
+    method: str, is_new: bool, found: int, answered: int
+) -> None:
+    asked = Agreement(is_new=is_new)
+    answer = await _handled_again(asked, method, found, is_agreed=True)
+    assert answer.status_code == answered
+
+
+async def test_what_somebody_else_did_is_answered_as_it_is_found() -> None:
+    answer = await _handled_again(Agreement(is_new=True), "DELETE", 404, is_agreed=False)
+    assert answer.status_code == 404
+
+
+async def test_what_other_nodes_cannot_be_asked_for_is_refused_with_the_reason() -> None:
+    asked = Agreement(is_new=True)
+    asked.failure = ConnectionException(
+        ReplyCode.INTERNAL_ERROR, "the change was not made: no etcd"
+    )
+    answer = await _handled_again(asked, "PUT", 204, is_agreed=False)
+    assert answer.status_code == 503
+    assert json.loads(bytes(answer.body)) == {
+        "error": "Service Unavailable",
+        "reason": "the change was not made: no etcd",
+    }
+
+
+async def _handled_again(asked: Agreement, method: str, found: int, *, is_agreed: bool) -> Response:
+    """The answer to a request that finds ``found`` when it is handled again."""
+    times = 0
+
+    async def handle(request: Request) -> Response:
+        nonlocal times
+        times += 1
+        if times == 1:
+            raise NotYet(asked)
+        return Response(status_code=found)
+
+    [route] = negotiated([Route("/asked", handle, methods=[method])])
+    scope: dict[str, Any] = {"type": "http", "method": method, "headers": []}
+    Turns(TurnShare(), "").put_into(scope)
+    task: asyncio.Task[Response] = asyncio.create_task(route.endpoint(Request(scope)))
+    await asyncio.sleep(0)
+    asked.is_agreed = is_agreed
+    asked.happened()
+    answer = await task
+    assert times == (1 if asked.failure else 2)
+    return answer

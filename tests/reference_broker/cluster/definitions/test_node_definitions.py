@@ -1,0 +1,41 @@
+"""node_definitions: the parts of a node's definitions, wired."""
+
+from __future__ import annotations
+
+from mqkit.wire.methods import ExchangeDeclare, QueueBind, QueueDeclare
+from reference_broker.cluster.coordinator import Delete
+from reference_broker.testing.sharing_brokers import SharingBrokers
+
+
+def test_the_first_node_that_is_there_removes_what_a_node_has_left() -> None:
+    nodes = SharingBrokers("a", "b", "c")
+    client = nodes["c"].lone.client()
+    client.send(1, QueueDeclare("mine", exclusive=True))
+    client.send(1, QueueDeclare("transient"))
+    client.send(1, QueueDeclare("kept", durable=True))
+    nodes.settle()
+    nodes["c"].hears = False
+    nodes.write(Delete("live/c"))
+    for _ in range(3):
+        nodes.settle()
+        nodes.clock.forward(1)
+    assert [key for key in nodes.definitions if "/queue/" in key] == ["def/queue/%2F/kept"]
+    assert list(nodes["b"].lone.broker.vhosts["/"].queues) == ["kept"]
+    assert nodes.rows["proposals/a"].revision > nodes.rows["proposals/b"].revision
+
+
+def test_an_exchange_that_lost_its_last_binding_with_a_node_goes() -> None:
+    nodes = SharingBrokers("a", "b")
+    client = nodes["b"].lone.client()
+    client.send(1, ExchangeDeclare("x", "fanout", auto_delete=True))
+    client.send(1, QueueDeclare("mine", exclusive=True))
+    client.send(1, QueueBind("mine", "x", ""))
+    nodes.settle()
+    nodes["b"].hears = False
+    nodes.write(Delete("live/b"))
+    for _ in range(6):
+        nodes.settle()
+        nodes.clock.forward(1)
+    kinds = [key.split("/")[1] for key in nodes.definitions]
+    assert kinds == ["permission", "user", "vhost"]
+    assert "x" not in nodes["a"].lone.broker.vhosts["/"].exchanges

@@ -162,7 +162,7 @@ def policy_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(policies, "encode_policy", first)
 
 
-@mutant("vhosts", worlds=with_feature("vhosts"), showed_at=2)
+@mutant("vhosts", worlds=with_feature("vhosts"))
 def vhost_deleted_in_name_only(patch: pytest.MonkeyPatch) -> None:
     """Its connections are closed, and everything in it stays."""
 
@@ -172,7 +172,7 @@ def vhost_deleted_in_name_only(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(VirtualHosts, "remove", nothing)
 
 
-@mutant("vhosts", worlds=with_feature("vhosts"), showed_at=233)
+@mutant("vhosts", worlds=with_feature("vhosts"))
 def a_deleted_vhost_leaves_its_queues_in_the_log(patch: pytest.MonkeyPatch) -> None:
     """They are found by the next one of its name, after a start."""
 

@@ -53,6 +53,7 @@ from reference_broker.runtime.process.descriptors import SocketBound, descriptor
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.process.password_thread import PasswordThread
 from reference_broker.runtime.process.timers import TickTimer
+from reference_broker.runtime.process.turn_end import end_turn
 from reference_broker.runtime.process.turn_meter import TurnMeter
 from reference_broker.runtime.process.turn_pace import next_units
 from reference_broker.runtime.tls.client import tls_session
@@ -170,7 +171,7 @@ class Server:
             )
             self.broker.memory.beside["sockets"] = lambda: len(self._protocols) * SOCKET_BYTES
             self.broker.begin(*self.now())
-            self._timer = TickTimer(self._loop, self._tick)
+            self._timer = TickTimer(self._loop.call_at, self._tick)
             self._driver.restore_into(self.broker)
             establish_users(self.broker, self.config.users)
             self._driver.start(self._loop, self)
@@ -430,12 +431,7 @@ class Server:
             return
         self._lost.end_some()
         self._go_on()
-        for connection in self.broker.take_dirty_connections():
-            protocol = self._protocols.get(connection.id)
-            if protocol is not None:
-                protocol.flush()
-        self._driver.kick()
-        self._timer.arm(self.broker.next_deadline())
+        end_turn(self.broker, self._protocols, self._driver.kick, self._timer.arm)
         budget, left_over = self.broker.budget, self.broker.has_work
         budget.paced = next_units(budget.paced, self.turns.end(), left_over=left_over)
         budget.refill()

@@ -50,7 +50,7 @@ class LinkSocket(asyncio.Protocol):
         self._loop = loop
         self._transport: asyncio.Transport | None = None
         self._takes_output = True
-        self._timer = TickTimer(loop, self._tick)
+        self._timer = TickTimer(loop.call_at, self._tick)
 
     # From the transport
 

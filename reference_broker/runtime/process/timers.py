@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
@@ -18,6 +17,10 @@ CallLater = Callable[[float, Callable[[], None]], Timer]
 """``call_later`` of an event loop: seconds, and the function to call then."""
 
 
+CallAt = Callable[[float, Callable[[], None]], Timer]
+"""``call_at`` of an event loop: the time by its clock, and the function to call then."""
+
+
 class TickTimer:
     """At most one ``call_at`` of the loop is pending, for the soonest time that was asked for.
 
@@ -25,10 +28,10 @@ class TickTimer:
     uvloop's handle for a time that has passed is no ``TimerHandle`` and has no ``when``.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, tick: Callable[[], None]) -> None:
-        self._loop = loop
+    def __init__(self, call_at: CallAt, tick: Callable[[], None]) -> None:
+        self._call_at = call_at
         self._tick = tick
-        self._pending: tuple[float, asyncio.Handle] | None = None
+        self._pending: tuple[float, Timer] | None = None
 
     def arm(self, at: float | None) -> None:
         """Call ``tick`` at ``at`` (the loop's time) or before; ``None`` asks for nothing."""
@@ -39,7 +42,7 @@ class TickTimer:
             if due <= at:
                 return
             handle.cancel()
-        self._pending = (at, self._loop.call_at(at, self._fire))
+        self._pending = (at, self._call_at(at, self._fire))
 
     def cancel(self) -> None:
         """Tick no more, until armed again."""

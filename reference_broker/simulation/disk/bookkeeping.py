@@ -21,6 +21,11 @@ def all_queues(broker: Broker) -> list[Queue]:
     return list(broker.queues_by_id.values())
 
 
+def queue_ids_of(vhost: VHost) -> set[int]:
+    """The ids of the queues of one virtual host, inner queues included."""
+    return {queue.id for queue in vhost.queues_by_id.values() if queue.env is vhost}
+
+
 def has_nothing_to_give(vhost: VHost) -> bool:
     """True when every queue is empty, those of delayed exchanges included. Windows need not be."""
     windows = [

@@ -19,6 +19,8 @@ from reference_broker.core.vhost.topology import survives_restart
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.simulation.events import definitions
 from reference_broker.simulation.events.definitions import Definition, Definitions, Key
+from reference_broker.store import Log
+from reference_broker.store.doctor.queue_names import queue_names
 
 
 def of_vhost(vhost: VHost) -> dict[Key, Definition]:
@@ -56,6 +58,14 @@ def logged_of(broker: Broker, logged: Mapping[str, bytes]) -> Definitions:
         for name in broker.vhosts
         for key, each in _logged_in(name, logged).items()
     }
+
+
+def logged_queue_ids(broker: Broker) -> set[int]:
+    """The ids of the queues, inner queues included, whose definitions the log of a broker has: as
+    soon as it is synced, a start finds those."""
+    log = broker.journal
+    assert isinstance(log, Log)
+    return set(queue_names(log._definitions.values))
 
 
 def _logged_in(vhost: str, logged: Mapping[str, bytes]) -> dict[Key, Definition]:

@@ -16,6 +16,24 @@ START_WALL_MS = 1_700_000_000_000
 _US_PER_S = 1_000_000
 
 
+class Pending:
+    """A call that is to come, and may be cancelled."""
+
+    __slots__ = ("_callback",)
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        """Call no more. Idempotent."""
+        self._callback = None
+
+    def come(self) -> None:
+        """Call, unless cancelled."""
+        if self._callback is not None:
+            self._callback()
+
+
 class SimulatedClock:
     """The clock and the queue of a run's events, in order of their time, and of their making where
     that is equal: the only place that says what happens next. Times are whole microseconds."""
@@ -64,10 +82,13 @@ class SimulatedClock:
         self._made += 1
         heapq.heappush(self._events, (self.now_us + max(delay_us, 0), self._made, callback))
 
-    def at_mono(self, mono_s: float, callback: Callable[[], None]) -> None:
-        """Call ``callback`` when the monotonic clock shows ``mono_s``, or now if it has."""
+    def call_at(self, mono_s: float, callback: Callable[[], None]) -> Pending:
+        """Call ``callback`` when the monotonic clock shows ``mono_s``, or now if it has, unless it
+        is cancelled before: as an event loop does."""
+        pending = Pending(callback)
         # Rounded up: a tick that comes before its deadline would find nothing to do.
-        self.after(-int((START_S - mono_s) * _US_PER_S) + 1 - self.now_us, callback)
+        self.after(-int((START_S - mono_s) * _US_PER_S) + 1 - self.now_us, pending.come)
+        return pending
 
     def run(self, until_us: int, stop: Callable[[], bool] = lambda: False) -> bool:
         """Run the events that are due up to ``until_us``, or until ``stop`` says so. Returns true

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.errors import DiskFailed
 from reference_broker.runtime.disk.backlog import PAGE_RETRY_S, Backlog
-from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.events.clock import Pending, SimulatedClock
 from reference_broker.store import Disk, Log
 from reference_broker.store.log.pages import PageBatch
 from reference_broker.store.log.reading import FileGone, ReadJob, ReadOutcome
@@ -58,11 +58,11 @@ class VirtualWorker:
         """Nothing is done any more, and nothing is called."""
         self._stopped = True
 
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> _Timer:
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Pending:
         """Call back in virtual time, unless it is closed by then."""
-        timer = _Timer(callback)
+        timer = Pending(callback)
         delay_us = int(seconds * _US_PER_S)
-        self._later((delay_us, delay_us), timer.ring)
+        self._later((delay_us, delay_us), timer.come)
         return timer
 
     def _duration(self) -> tuple[int, int]:
@@ -81,18 +81,6 @@ class VirtualWorker:
                 callback()
 
         self._clock.after(self._random.randint(*span_us), unless_stopped)
-
-
-class _Timer:
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self._callback: Callable[[], None] | None = callback
-
-    def cancel(self) -> None:
-        self._callback = None
-
-    def ring(self) -> None:
-        if self._callback is not None:
-            self._callback()
 
 
 def _attempt(

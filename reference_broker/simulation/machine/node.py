@@ -1,7 +1,7 @@
 """One life of the broker's process: the real core and the real log, with simulated ends.
 
-The order of things is the server's (:mod:`reference_broker.runtime.server`): an input, then the
-outputs of every dirty connection, then the disk and what is to be read, then the next tick.
+The order of things is the server's (:mod:`reference_broker.runtime.server`): an input, then the end
+of its turn, which is the runtime's own, as the timer of ticks is.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from reference_broker.core.connection.connection import Connection
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.work.budget import Budget
+from reference_broker.runtime.process.timers import TickTimer
+from reference_broker.runtime.process.turn_end import end_turn
 from reference_broker.simulation.disk.inspection import reads_met
 from reference_broker.simulation.disk.power import Folder, PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
@@ -73,14 +75,20 @@ def _user() -> User:
 class _Socket:
     """The broker's end of one link."""
 
-    __slots__ = ("connection", "finished", "full", "link", "reading")
+    __slots__ = ("_flush", "connection", "finished", "full", "link", "reading")
 
-    def __init__(self, link: Link, connection: Connection) -> None:
+    def __init__(
+        self, link: Link, connection: Connection, flush: Callable[[_Socket], None]
+    ) -> None:
+        self._flush = flush
         self.link = link
         self.connection = connection
         self.full = False
         self.reading = True
         self.finished = False
+
+    def flush(self) -> None:
+        self._flush(self)
 
 
 class Node:
@@ -109,7 +117,7 @@ class Node:
         self._wiretap = wiretap
         self._failed = failed
         self._sockets: dict[int, _Socket] = {}
-        self._tick_at: float | None = None
+        self._timer = TickTimer(clock.call_at, self._tick)
         self._disk_retry_armed = False
         self._memory_alarm = False
         self._counts: Counter[str] = Counter()
@@ -160,7 +168,7 @@ class Node:
         """A client connected over ``link``."""
         peer = Peer("127.0.0.1", 49_152 + link.number % 16_384, "127.0.0.1", 5672)
         connection = self.broker.connect(peer, *self.now())
-        self._sockets[connection.id] = socket = _Socket(link, connection)
+        self._sockets[connection.id] = socket = _Socket(link, connection, self._flush)
         link.to_client.moved = lambda: self._room(socket)
         self._turn()
 
@@ -282,13 +290,7 @@ class Node:
         return next((each for each in self._sockets.values() if each.link is link), None)
 
     def _turn(self) -> None:
-        for connection in self.broker.take_dirty_connections():
-            socket = self._sockets.get(connection.id)
-            if socket is not None:
-                self._flush(socket)
-        self._pump.kick()
-        self._backlog.kick()
-        self._arm(self.broker.next_deadline())
+        end_turn(self.broker, self._sockets, self._kick_disk, self._timer.arm)
         alarm = Alarm.MEMORY in self.broker.alarms.on
         self._counts["memory alarms"] += alarm and not self._memory_alarm
         self._memory_alarm = alarm
@@ -333,15 +335,11 @@ class Node:
             socket.connection.resume_writing(*self.now())
             self._turn()
 
-    def _arm(self, at: float | None) -> None:
-        if at is None or (self._tick_at is not None and self._tick_at <= at):
-            return
-        self._tick_at = at
-        self._clock.at_mono(at, lambda: self._tick(at))
+    def _kick_disk(self) -> None:
+        self._pump.kick()
+        self._backlog.kick()
 
-    def _tick(self, armed_for: float) -> None:
-        if not self._alive or self._tick_at != armed_for:
-            return
-        self._tick_at = None
-        self.broker.tick(*self.now())
-        self._turn()
+    def _tick(self) -> None:
+        if self._alive:
+            self.broker.tick(*self.now())
+            self._turn()

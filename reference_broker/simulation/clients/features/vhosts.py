@@ -1,6 +1,7 @@
-"""Virtual hosts that come and go, with clients in them. The law: a message that went with a
-deletion that is on disk never comes back, not to a virtual host of the same name; and one that was
-confirmed in a virtual host that stays is there."""
+"""Virtual hosts that come and go, with clients in them. The laws: a deletion leaves no queue of the
+virtual host in the log; a queue or a message that went with a deletion that is on disk never comes
+back, not to a virtual host of the same name; and a message that was confirmed in one that stays is
+there."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from reference_broker.core.broker import Broker
 from reference_broker.errors import ReplyCode
 from reference_broker.simulation.clients.features.feature import Feature
 from reference_broker.simulation.clients.features.line import Line, Taken
+from reference_broker.simulation.disk.bookkeeping import queue_ids_of
+from reference_broker.simulation.disk.definitions import logged_queue_ids
 from reference_broker.simulation.machine.node import USER
 
 _DELETION_CHANCE = 0.5
@@ -33,6 +36,10 @@ class VHosts(Feature):
         self._deleted_ms = 0
         self._gone: dict[int, int] = {}
         """The time at which a message went, by message."""
+        self._doomed_queues: set[int] = set()
+        """The ids of those that the last deletion takes away."""
+        self._gone_queues: set[int] = set()
+        """The ids of queues that went with a deletion that is on disk."""
 
     def declarations(self) -> list[Method]:
         return [
@@ -56,10 +63,13 @@ class VHosts(Feature):
         if not deleting and self.random.random() < _DELETION_CHANCE:
             self._deleting = True
             self._doomed = set(self.ledger.posts)
+            self._doomed_queues = queue_ids_of(broker.vhosts[self.vhost])
             broker.delete_vhost(self.vhost, partial(self._is_gone, broker))
 
     def _is_gone(self, broker: Broker) -> None:
         """All is deleted; which may be in a later turn."""
+        if left := self._doomed_queues & logged_queue_ids(broker):
+            raise self.fail(f"a start would find {len(left)} queues whose virtual host is deleted")
         self._deleting = False
         self._doomed = set(self.ledger.posts)
         self._deleted_ms = self.clock.wall_ms()
@@ -69,12 +79,15 @@ class VHosts(Feature):
 
     def looked_at(self, broker: Broker) -> None:
         if self._deleted_at is not None and broker.journal.synced >= self._deleted_at:
+            self._gone_queues |= self._doomed_queues
             self._gone = dict.fromkeys(self._doomed, self._deleted_ms) | self._gone
             self._deleted_at = None
 
     def started(self, broker: Broker) -> None:
         self._deleting = False
         self._deleted_at = None
+        if back := self._gone_queues & queue_ids_of(broker.vhosts[self.vhost]):
+            raise self.fail(f"{len(back)} queues are back whose virtual host was deleted")
 
     def delivered(self, line: Line, taken: Taken) -> None:
         if taken.sent_ms > self._gone.get(taken.number, taken.sent_ms):

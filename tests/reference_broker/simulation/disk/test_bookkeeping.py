@@ -62,6 +62,16 @@ def test_queues_that_nobody_can_name_are_counted_too() -> None:
     assert booked == shares > queue.index.entry(queue.index.tail - 1).stored
 
 
+def test_a_virtual_host_has_its_inner_queues_and_no_others() -> None:
+    rig = Rig()
+    rig.say(QueueDeclare("q", arguments={"x-message-id-window": 9}), QueueDeclare("p"))
+    elsewhere = rig.broker.add_vhost("elsewhere")
+    ids = set(rig.broker.queues_by_id)
+    assert len(ids) == 3
+    assert bookkeeping.queue_ids_of(rig.broker.vhosts["/"]) == ids
+    assert not bookkeeping.queue_ids_of(elsewhere)
+
+
 def test_a_message_in_no_segment_is_astray() -> None:
     rig = Rig()
     rig.say(QueueDeclare("q", durable=True))

@@ -69,3 +69,19 @@ def test_all_that_was_declared_is_read_and_what_is_durable_is_in_the_log() -> No
     for trusted in (True, False):
         logged = inspection.rebuilt(disk, trust_footers=trusted).definitions
         assert read.logged_of(broker, logged) == ours
+
+
+def test_the_log_has_the_queues_that_a_start_would_find() -> None:
+    disk = SimulatedDisk(Random(0))
+    log, _ = open_log(disk, segment_bytes=4_096)
+    lone = LoneBroker(log)
+    client = lone.client()
+    window = {"x-message-id-window": 9}
+    for method in (*DECLARATIONS, QueueDeclare("w", durable=True, arguments=window)):
+        client.send(1, method)
+        sync(log, disk, lone)
+    queues = lone.broker.vhosts["/"].queues
+    inner = queues["w"].deduplication
+    assert inner is not None
+    there = {queues["q"].id, queues["w"].id, inner.queue.id}
+    assert read.logged_queue_ids(lone.broker) == there

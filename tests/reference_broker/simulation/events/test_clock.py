@@ -56,10 +56,21 @@ def test_a_deadline_is_never_met_early() -> None:
     seen: list[float] = []
     deadlines = [START_S + 0.0123456789, START_S + 2, START_S - 1]
     for deadline in deadlines:
-        clock.at_mono(deadline, lambda: seen.append(clock.mono_s()))
+        clock.call_at(deadline, lambda: seen.append(clock.mono_s()))
     clock.run(3_000_000)
     assert all(at >= due for at, due in zip(seen, sorted(deadlines), strict=True))
     assert seen[-1] < START_S + 2.00001
+
+
+def test_a_call_is_cancelled() -> None:
+    clock = SimulatedClock()
+    seen: list[str] = []
+    clock.call_at(START_S + 1, lambda: seen.append("kept"))
+    pending = clock.call_at(START_S + 1, lambda: seen.append("cancelled"))
+    pending.cancel()
+    pending.cancel()
+    clock.run(2_000_000)
+    assert seen == ["kept"]
 
 
 def test_stamps_rise() -> None:

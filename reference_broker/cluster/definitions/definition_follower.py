@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from urllib.parse import unquote
 
 from reference_broker.cluster.coordinator import Event
+from reference_broker.cluster.definitions.orphans import NodeRun
 from reference_broker.cluster.definitions.shared_value import SharedValue, decode
 from reference_broker.cluster.metadata.keys import DEFINITIONS
 from reference_broker.core.access import access_definition
@@ -43,11 +44,11 @@ class LeftoverKeeper(Protocol):
 class OrphanKeeper(Protocol):
     """Who looks after what goes with its node (:class:`~.orphans.Orphans`)."""
 
-    def entered(self, key: str, node: str, run: int) -> None:
-        """``node`` has defined it."""
+    def entered(self, key: str, of: NodeRun) -> None:
+        """The node has defined it, in that run."""
         ...
 
-    def left(self, key: str, node: str) -> None:
+    def left(self, key: str, of: NodeRun) -> None:
         """It is gone."""
         ...
 
@@ -79,7 +80,7 @@ class DefinitionFollower:
         self._run = run
         self._leftovers = leftovers
         self._orphans = orphans
-        self._nodes: dict[str, str] = {}
+        self._nodes: dict[str, NodeRun] = {}
         """The nodes that definitions go with, by key."""
         self._bound_once: dict[str, None] = {}
         """Auto-delete exchanges that were read, and had a binding before."""
@@ -131,8 +132,8 @@ class DefinitionFollower:
             self._enter(_Definition(key, _names_in(key), value, made_at, not before))
             self._made[key] = made_at
             if value.run:
-                self._nodes[key] = value.home
-                self._orphans.entered(key, value.home, value.run)
+                self._nodes[key] = of = NodeRun(value.home, value.run)
+                self._orphans.entered(key, of)
         except (AmqpError, Corrupt) as error:
             self._report(f"the definition {key!r} in etcd is left out: {error}")
 
@@ -206,9 +207,9 @@ class DefinitionFollower:
             yield from self._end_in_vhost(kind, key, names)
 
     def _let_go(self, key: str) -> None:
-        node = self._nodes.pop(key, None)
-        if node is not None:
-            self._orphans.left(key, node)
+        of = self._nodes.pop(key, None)
+        if of is not None:
+            self._orphans.left(key, of)
 
     def _end_vhost(self, name: str) -> Steps:
         while name in self._broker.vhosts:

@@ -35,11 +35,11 @@ class NodeDefinitions:
     ) -> None:
         self._node = node
         self.leftovers = Leftovers(node.view, node.proposals, after, self._sweeps)
-        self.orphans = Orphans(node.live_nodes, self.leftovers, after)
+        self.orphans = Orphans(node.live_nodes, self.leftovers, broker.work, broker.budget, after)
         self.follower = DefinitionFollower(
             broker, node.name, node.run, self.leftovers, self.orphans, report
         )
-        shared.attach(node, self.follower)
+        shared.attach(node, self.follower, broker.journal)
         node.view.follow(DEFINITIONS, self.follower)
         node.view.follow(LIVE, self.orphans)
         node.view.listen(self.follower.risen)

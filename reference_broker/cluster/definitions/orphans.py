@@ -8,15 +8,25 @@ as it was when that was decided.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from reference_broker.cluster.coordinator import Event
 from reference_broker.cluster.membership.live_nodes import LiveNodes
+from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import LIVE
 from reference_broker.cluster.pause import Timer
+from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.task import Steps
 
 LOOK_S = 1.0
 """Seconds between two looks at a node whose key is gone, and whose heartbeats come."""
+
+
+class NodeRun(NamedTuple):
+    """A node, by its name, in one of its runs."""
+
+    node: str
+    run: int
 
 
 class GuardedLeftovers(Protocol):
@@ -28,26 +38,38 @@ class GuardedLeftovers(Protocol):
 
 
 class Orphans:
-    """A follower of the ``live/`` keys. ``after`` is the broker's timer."""
+    """A follower of the ``live/`` keys. ``work`` is the broker's, with the ``budget`` of its turns,
+    and ``after`` its timer."""
 
-    def __init__(self, live_nodes: LiveNodes, leftovers: GuardedLeftovers, after: Timer) -> None:
+    def __init__(
+        self,
+        live_nodes: LiveNodes,
+        leftovers: GuardedLeftovers,
+        work: Works,
+        budget: Budget,
+        after: Timer,
+    ) -> None:
         self._live_nodes = live_nodes
         self._leftovers = leftovers
+        self._work = work
+        self._budget = budget
         self._after = after
-        self._keys: dict[str, dict[str, int]] = {}
-        """By the names of nodes: keys, and the run in which each was defined."""
+        self._keys: dict[NodeRun, dict[str, None]] = {}
         self._looks = False
 
-    def entered(self, key: str, node: str, run: int) -> None:
-        """``node`` has defined what goes with it."""
-        self._keys.setdefault(node, {})[key] = run
-        self._look(0)
+    def entered(self, key: str, of: NodeRun) -> None:
+        """A node has defined, in that run, what goes with it."""
+        if of not in self._keys:
+            self._keys[of] = {}
+            self._look(0)
+        self._keys[of][key] = None
 
-    def left(self, key: str, node: str) -> None:
+    def left(self, key: str, of: NodeRun) -> None:
         """The definition is gone. Idempotent."""
-        keys = self._keys.get(node, {})
-        if keys.pop(key, None) is not None and not keys:
-            del self._keys[node]
+        keys = self._keys.get(of, {})
+        keys.pop(key, None)
+        if not keys:
+            self._keys.pop(of, None)
 
     def changed(self, event: Event) -> None:
         """See :class:`~reference_broker.cluster.metadata.view.Follower`."""
@@ -61,11 +83,24 @@ class Orphans:
 
     def _look_at_all(self) -> None:
         self._looks = False
-        for node, keys in self._keys.items():
-            live = self._live_nodes.by_name.get(node)
-            if live is None and self._live_nodes.is_there(node):
+        for of, keys in self._keys.items():
+            if self._are_orphans(of):
+                self._work.start(self._handed_over(of, list(keys)), "")
+            elif of.node not in self._live_nodes.by_name:
                 self._look(LOOK_S)
-                continue
-            for key, run in keys.items():
-                if live is None or live.run != run:
-                    self._leftovers.add(key, LIVE + node)
+
+    def _are_orphans(self, of: NodeRun) -> bool:
+        live = self._live_nodes.by_name.get(of.node)
+        if live is None:
+            return not self._live_nodes.is_there(of.node)
+        return live.run != of.run
+
+    def _handed_over(self, of: NodeRun, keys: list[str]) -> Steps:
+        """The steps of having them removed, unless the node is there again before their end."""
+        for key in keys:
+            self._leftovers.add(key, LIVE + of.node)
+            self._budget.left -= 1
+            if self._budget.left <= 0:
+                yield None
+                if not self._are_orphans(of):
+                    return

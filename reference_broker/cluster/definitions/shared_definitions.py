@@ -19,6 +19,7 @@ from reference_broker.cluster.metadata.proposal import Answered
 from reference_broker.cluster.metadata.proposals import Proposals
 from reference_broker.cluster.metadata.view import View
 from reference_broker.core.journal.definition_store import Change
+from reference_broker.core.journal.journal import Journal
 from reference_broker.core.journal.watermark import Wait
 from reference_broker.core.work.until import Agreement, NotYet
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
@@ -57,17 +58,19 @@ class Made(Protocol):
 class SharedDefinitions:
     """The definitions of the broker of one node. Call :meth:`attach` before the first request."""
 
-    __slots__ = ("_made", "_node")
+    __slots__ = ("_journal", "_made", "_node")
 
     shared = True
 
     _node: Node
     _made: Made
+    _journal: Journal
 
-    def attach(self, node: Node, made: Made) -> None:
-        """Have the node to ask by, and the follower of its view."""
+    def attach(self, node: Node, made: Made, journal: Journal) -> None:
+        """Have the node to ask by, the follower of its view, and the broker's journal."""
         self._node = node
         self._made = made
+        self._journal = journal
 
     def agree(self, changes: Iterable[Change]) -> None:
         """See :class:`~reference_broker.core.journal.definition_store.DefinitionStore`. Raises
@@ -134,6 +137,9 @@ class SharedDefinitions:
         self._made.retire(key)
 
     def wait(self) -> Wait:
-        """Every node that serves has to have seen what this one's view has."""
+        """Every node that serves has to have seen what this one's view has; and the inner queues
+        that came of it, which are this node's own, have to be on its disk."""
         barrier = self._node.barrier
-        return Wait(0, ((barrier.passed, barrier.ticket(self._node.view.revision.value)),))
+        return Wait(
+            self._journal.tail, ((barrier.passed, barrier.ticket(self._node.view.revision.value)),)
+        )

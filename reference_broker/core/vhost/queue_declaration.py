@@ -183,7 +183,14 @@ class QueueDeclarations:
         self._exclusive = ExclusiveQueues(vhost.budget)
         self._claims: dict[str, tuple[int, object]] = {}
         """Exclusive queues that the others are being asked for: id and owner, by name."""
-        self._unused = UnusedQueues(self.ending, self._queues, vhost.work, vhost.budget, vhost.name)
+        self._unused = UnusedQueues(
+            self.ending,
+            self._queues,
+            vhost.work,
+            vhost.budget,
+            vhost.name,
+            are_asked=vhost.definitions.shared,
+        )
 
     def declare(
         self,

@@ -62,10 +62,20 @@ class UnusedQueues:
     auto-delete. Thousands may do so at once, so those that the turn has no time for go in later
     ones; who names one of these waits until it is gone.
 
-    ``delete`` takes one of ``queues`` out, and returns the steps that remain.
+    ``delete`` takes one of ``queues`` out, and returns the steps that remain; where the others
+    ``are_asked`` first, it is there until then.
     """
 
-    __slots__ = ("_budget", "_delete", "_gone", "_left", "_queues", "_vhost_name", "_work")
+    __slots__ = (
+        "_are_asked",
+        "_budget",
+        "_delete",
+        "_gone",
+        "_left",
+        "_queues",
+        "_vhost_name",
+        "_work",
+    )
 
     def __init__(
         self,
@@ -74,8 +84,11 @@ class UnusedQueues:
         work: Portions,
         budget: Budget,
         vhost_name: str,
+        *,
+        are_asked: bool,
     ) -> None:
         self._delete = delete
+        self._are_asked = are_asked
         self._queues = queues
         self._work = work
         self._budget = budget
@@ -87,7 +100,7 @@ class UnusedQueues:
         """Delete the queue, if that is not on its way already."""
         if self._queues.get(queue.name) is not queue or queue in self._left:
             return
-        if self._budget.left > 0 and not self._left:
+        if self._budget.left > 0 and not self._left and not self._are_asked:
             self._budget.left -= DECLARATION_UNITS
             self._work.start(self._delete(queue), self._vhost_name)
             return

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reference_broker.cluster.coordinator import Event
-from reference_broker.cluster.definitions.orphans import LOOK_S, Orphans
+from reference_broker.cluster.definitions.orphans import LOOK_S, NodeRun, Orphans
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.records import LiveRecord, NodeState, encoded
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.keys import LIVE
 from reference_broker.cluster.metadata.view import View
+from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.portions import Portions
 from reference_broker.testing.hand_clock import HandClock
+
+FIRST = NodeRun("b", 1)
+UNITS = 100
 
 
 class Rig:
@@ -18,12 +25,14 @@ class Rig:
     def __init__(self) -> None:
         self.clock, self.view = HandClock(), View()
         self.live_nodes = LiveNodes("a", Barrier(self.view), print)
-        self.orphans = Orphans(self.live_nodes, self, self.clock.after)
+        self.budget = Budget(UNITS)
+        self.work = Portions(self.budget)
+        self.orphans = Orphans(self.live_nodes, self, self.work, self.budget, self.clock.after)
         self.view.follow(LIVE, self.orphans)
         self.view.follow(LIVE, self.live_nodes)
         self.added: list[tuple[str, str | None]] = []
         self.see(1)
-        self.orphans.entered("queue/%2F/q", "b", 1)
+        self.orphans.entered("queue/%2F/q", FIRST)
         self.clock.forward(0.1)
         assert self.added == []
 
@@ -60,8 +69,8 @@ def test_another_run_leaves_those_of_the_run_before() -> None:
     rig.see(2)
     assert rig.added == [("queue/%2F/q", "live/b")]
     rig.added.clear()
-    rig.orphans.left("queue/%2F/q", "b")
-    rig.orphans.entered("queue/%2F/new", "b", 2)
+    rig.orphans.left("queue/%2F/q", FIRST)
+    rig.orphans.entered("queue/%2F/new", NodeRun("b", 2))
     rig.see(2)
     assert rig.added == []
 
@@ -69,6 +78,21 @@ def test_another_run_leaves_those_of_the_run_before() -> None:
 def test_what_is_gone_is_no_orphan() -> None:
     rig = Rig()
     for _ in range(2):
-        rig.orphans.left("queue/%2F/q", "b")
+        rig.orphans.left("queue/%2F/q", FIRST)
     rig.see(None)
     assert rig.added == []
+
+
+@pytest.mark.parametrize("is_back", [True, False])
+def test_many_are_handed_over_in_portions_unless_the_node_is_back(is_back: bool) -> None:
+    rig = Rig()
+    for number in range(3 * UNITS):
+        rig.orphans.entered(f"queue/%2F/{number}", FIRST)
+    rig.see(None)
+    assert len(rig.added) == UNITS
+    if is_back:
+        rig.see(1)
+    while rig.work:
+        rig.budget.refill()
+        rig.work.run()
+    assert len(rig.added) == (UNITS if is_back else 3 * UNITS + 1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mqkit.wire.methods import (
+    BasicCancel,
+    BasicConsume,
     ConnectionClose,
     ExchangeDeclare,
     ExchangeDeclareOk,
@@ -173,3 +175,17 @@ def test_a_change_keeps_the_revision_that_made_its_object() -> None:
     nodes.write(Delete("def/exchange/%2F/x"))
     nodes.settle()
     assert "x" not in nodes["a"].lone.broker.vhosts["/"].exchanges
+
+
+def test_a_queue_that_goes_by_itself_is_waited_for_by_whoever_names_it() -> None:
+    nodes = SharingBrokers("a", "b")
+    client, other = nodes["a"].lone.client(), nodes["a"].lone.client()
+    client.send(1, QueueDeclare("q", auto_delete=True), BasicConsume("q", "c", no_ack=True))
+    nodes.settle()
+    client.received()
+    client.send(1, BasicCancel("c"))
+    other.send(1, QueueDeclare("q", durable=True))
+    assert other.methods() == [], "it is there, and about to go"
+    nodes.settle()
+    assert other.methods() == [QueueDeclareOk("q", 0, 0)]
+    assert nodes["b"].lone.broker.vhosts["/"].queues["q"].durable

@@ -171,7 +171,7 @@ def never_woken_by_an_ack(patch: pytest.MonkeyPatch) -> None:
 @mutant("liveness")
 def never_woken_by_the_socket(patch: pytest.MonkeyPatch) -> None:
     """A consumer that rests, as its client was slow to read, rests for ever."""
-    patch.setattr(Channel, "wake_consumers", lambda self: None)
+    patch.setattr(Channel, "wake_consumers", lambda self, behind=None: None)
 
 
 # Messages that leave by themselves

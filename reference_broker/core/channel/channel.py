@@ -479,12 +479,13 @@ class Channel:
         self.outstanding_limit = min(self.automatic_limit, UNACKED_MAX)
         self.wake_consumers()
 
-    def wake_consumers(self) -> None:
-        """Wake all consumers, as they may have capacity, and have their queues look again. Start
-        with another queue each time: a single free slot must not always go to the queue that just
-        had a message requeued."""
+    def wake_consumers(self, behind: Consumer | None = None) -> None:
+        """Wake all consumers, as they may have capacity, and have their queues look again: first
+        those ``behind`` the one that had the room. So it goes round all that have something."""
         consumers = list(self.consumers.values())
         self.vhost.budget.left -= len(consumers) // CONSUMERS_PER_UNIT
+        if behind is not None and self.consumers.get(behind.tag) is behind:
+            self.next_woken = consumers.index(behind)
         first = self.next_woken = (self.next_woken + 1) % (len(consumers) or 1)
         self.vhost.mark_in_turn(
             [

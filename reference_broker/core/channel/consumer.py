@@ -277,7 +277,7 @@ class Consumer:
         outstanding = channel.outstanding
         channel.outstanding = outstanding - count
         if outstanding >= channel.outstanding_limit > outstanding - count:
-            channel.wake_consumers()
+            channel.wake_consumers(self)
 
     def cancelled_by_broker(self) -> None:
         """End the consumer, as its queue is gone. Tell the client, if it asked to be told

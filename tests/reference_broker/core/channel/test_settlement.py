@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, deque
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -330,3 +332,25 @@ def test_few_leases_are_freed_by_whoever_has_them() -> None:
     channel = client.connection.channels[1]
     let_go(channel, list(channel.unacked.values()))
     assert not client.connection.broker.work
+
+
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_a_channels_window_goes_round_the_queues_that_have_something(window: int) -> None:
+    """Consumers of empty queues between them must not give one queue more turns than another."""
+    lone = LoneBroker()
+    client = lone.client()
+    queues = ["a", "b", "c", "empty", "empty too"]
+    client.send(1, BasicQos(prefetch_count=window, global_=True))
+    for queue in queues:
+        client.send(1, QueueDeclare(queue), BasicConsume(queue, queue))
+    for queue in queues[:3]:
+        for _ in range(60):
+            client.publish(queue)
+    tags, handed = deque[int](), Counter[str]()
+    for _ in range(60):
+        for got in client.received():
+            if isinstance(got.method, BasicDeliver):
+                tags.append(got.method.delivery_tag)
+                handed[got.method.consumer_tag] += 1
+        client.send(1, BasicAck(tags.popleft()))
+    assert min(handed[queue] for queue in "abc") >= 15, handed

@@ -33,6 +33,7 @@ from reference_broker.simulation.watch.calm import (
     CALM_REST_US,
     CALM_US,
     LATE_MS,
+    READ_MS,
     judge,
     judge_overdue,
 )
@@ -245,7 +246,10 @@ class World:
             self.clock.after(_NOT_SYNCED_PAUSE_US, self._rebuild_when_synced)
 
     def _look_for_late(self, node: Node) -> None:
-        if self.clock.wall_ms() - self._started_ms > LATE_MS:
+        """Hold the broker to its times, unless it has begun just now: what was due meanwhile, and
+        has to be read first, takes the time that reading takes."""
+        to_read_ms = inspection.absent_in(node.broker) * READ_MS
+        if self.clock.wall_ms() - self._started_ms > LATE_MS + to_read_ms:
             judge_overdue(inspection.overdue_of(node.broker, node.now()[1]))
 
     def _count(self, node: Node) -> None:

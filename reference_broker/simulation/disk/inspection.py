@@ -115,6 +115,13 @@ def overdue_of(broker: Broker, wall_ms: int) -> dict[str, int]:
     return overdue
 
 
+def absent_in(broker: Broker) -> int:
+    """The ready messages that are on disk only, in all queues."""
+    return sum(
+        queue.backlog.absent for vhost in broker.vhosts.values() for queue in vhost.queues.values()
+    )
+
+
 def losses_of(broker: Broker) -> Losses:
     """Messages that the queues say they have removed by themselves, or for an operator; or lost."""
     return {

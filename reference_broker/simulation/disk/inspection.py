@@ -116,9 +116,9 @@ def overdue_of(broker: Broker, wall_ms: int) -> dict[str, int]:
 
 
 def _head_due_ms(queue: Queue) -> int | None:
-    """When the head of the highest level expires, for others expire when they are the head; 0 for
-    never. A dead letter may have been due long before it came to the head, and then has to be read
-    first: it is late from when the one before it was due."""
+    """The time at which the head of the highest level expires, for others expire when they are the
+    head; 0 or none for never. A dead letter may have been due long before it came to the head, and
+    then has to be read first: it is late from when the one before it was due."""
     head = queue.head_index()
     due_ms = None if head is None else head.head_expires_at()
     watched = queue.expiry._deadline if isinstance(queue.expiry, MessageExpiry) else None

@@ -16,6 +16,7 @@ from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.journal.journal import EntryColumns, EntrySource, Fetched
 from reference_broker.core.message.content import Content
+from reference_broker.core.queue.expiry import MessageExpiry
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.simulation.disk.bookkeeping import all_queues
@@ -102,8 +103,7 @@ def overdue_of(broker: Broker, wall_ms: int) -> dict[str, int]:
     for vhost in broker.vhosts.values():
         held = [each.delays for each in vhost.exchanges.values() if each.delays is not None]
         for queue in (*vhost.queues.values(), *held):
-            head = queue.head_index()  # of the highest level: others expire when they are the head
-            due_ms = [0 if head is None else head.head_expires_at()]
+            due_ms = [_head_due_ms(queue)]
             due_ms += [due for due, _ in queue.delayed._heap]
             if queue in held:
                 due_ms = [
@@ -120,6 +120,19 @@ def absent_in(broker: Broker) -> int:
     return sum(
         queue.backlog.absent for vhost in broker.vhosts.values() for queue in vhost.queues.values()
     )
+
+
+def _head_due_ms(queue: Queue) -> int | None:
+    """The time at which the head of the highest level expires, for others expire when they are the
+    head; 0 or none for never. A dead letter may have been due long before it came to the head, and
+    then has to be read first: it is late from when the one before was due, if that had a time."""
+    head = queue.head_index()
+    due_ms = None if head is None else head.head_expires_at()
+    expiry = queue.expiry
+    if due_ms and queue.backlog.fetching and queue.limits.max_priority:
+        watched = expiry._deadline if isinstance(expiry, MessageExpiry) else None
+        return 0 if watched is None else max(due_ms, watched.when_ms)
+    return due_ms
 
 
 def losses_of(broker: Broker) -> Losses:

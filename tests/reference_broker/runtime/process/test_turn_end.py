@@ -11,7 +11,7 @@ from reference_broker.testing.lone_broker import LoneBroker
 
 
 class Turn:
-    """What a turn has done, in order."""
+    """The parts of a turn as they were done, in order."""
 
     def __init__(self) -> None:
         self.lone = LoneBroker()

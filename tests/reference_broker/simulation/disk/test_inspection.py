@@ -5,12 +5,14 @@ from random import Random
 import pytest
 
 from mqkit.wire.methods import BasicAck, BasicConsume, QueueDeclare
+from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.index.priority import LEVEL_SHIFT
 from reference_broker.simulation.disk import autopsy, inspection
 from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.simulation.events.events import Copy, DeathNote, Message, Start
 from reference_broker.simulation.events.marking import properties_of
 from reference_broker.store import Log, open_log
+from reference_broker.store.log.reading import perform, plan
 from reference_broker.store.start.restore import restore, resume
 from reference_broker.testing.lone_broker import LoneBroker
 
@@ -21,14 +23,15 @@ SIZE = 300
 class Rig:
     """A broker on a log of small segments, whose batches are performed when it is asked to."""
 
-    def __init__(self) -> None:
+    def __init__(self, window: MemoryWindow | None = None) -> None:
         self.disk = SimulatedDisk(Random(0))
+        self.window = window
         self.open()
 
     def open(self) -> None:
         self.log: Log
         self.log, self.recovered = open_log(self.disk, segment_bytes=SEGMENT_BYTES)
-        self.lone = LoneBroker(self.log)
+        self.lone = LoneBroker(self.log, window=self.window)
         self.broker = self.lone.broker
         self.broker.begin(self.lone.now_s, self.lone.wall_ms)
         self.found = inspection.found_in(self.log, self.recovered, self.disk)
@@ -176,3 +179,29 @@ def test_looking_changes_nothing(end: str) -> None:
         rig.disk.crash()
     assert rig.disk.operations == before
     assert len(rig.disk.list_files()) == (1 if end == "a crash" else 2), "the spare is not durable"
+
+
+def test_a_dead_letter_of_a_lower_level_is_late_from_when_it_came_to_the_head() -> None:
+    rig = Rig(MemoryWindow(SIZE))
+    letters = {"dead_letter_exchange": "", "dead_letter_routing_key": "dead"}
+    rig.declare("levels", message_ttl=1_000, max_priority=3, **letters)
+    rig.publish("levels", 1)
+    rig.lone.pass_time(0.5)
+    rig.publish("levels", 2, priority=3)
+    rig.sync()
+    rig.open()  # now both have to be read before they can move
+    assert overdue(rig, 0.9) == {}
+    assert overdue(rig, 0.3) == {}  # the lower one is due, and is not the head
+    assert overdue(rig, 0.4) == {"levels": 100}
+    (request,) = rig.log.fetches
+    outcome = perform(rig.disk, plan(request, rig.log))
+    rig.log.fetches.clear()
+    rig.broker.fetched([outcome.fetched], rig.lone.now_s, rig.lone.wall_ms)
+    assert rig.broker.vhosts["/"].queues["levels"].ready == 1
+    assert overdue(rig, 0.2) == {"levels": 300}
+
+
+def overdue(rig: Rig, seconds: float) -> dict[str, int]:
+    """After so many seconds more."""
+    rig.lone.pass_time(seconds)
+    return inspection.overdue_of(rig.broker, rig.lone.wall_ms)

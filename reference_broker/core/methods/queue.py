@@ -33,6 +33,7 @@ from reference_broker.core.queue.removal import purge
 from reference_broker.core.queue.rest import require_no_leaving, require_rest
 from reference_broker.core.vhost.queue_declaration import generated_name
 from reference_broker.core.work.task import Steps
+from reference_broker.core.work.until import Agreement, NotYet
 from reference_broker.errors import ChannelException, ReplyCode
 
 
@@ -172,9 +173,6 @@ def _delete(channel: Channel, method: QueueDelete) -> None:
     name = named_queue(channel, method.queue)
     channel.connection.access.require(Action.CONFIGURE, "queue", name)
     durable = _is_durable(channel, name)
-    there = channel.vhost.queues.get(name)
-    if there is not None:
-        channel.counted = there.ready
 
     waits = answered = False
 
@@ -191,13 +189,18 @@ def _delete(channel: Channel, method: QueueDelete) -> None:
         else:
             reply(count)
 
-    channel.vhost.delete_queue(
-        name,
-        if_unused=method.if_unused,
-        if_empty=method.if_empty,
-        owner=channel.connection,
-        answer=answer,
-    )
+    try:
+        channel.vhost.delete_queue(
+            name,
+            if_unused=method.if_unused,
+            if_empty=method.if_empty,
+            owner=channel.connection,
+            answer=answer,
+        )
+    except NotYet as wait:
+        if isinstance(wait.until, Agreement):  # it is gone when the request is handled again
+            channel.counted = channel.vhost.queues[name].ready
+        raise
     if not answered:
         waits = True
         channel.begin_wait()

@@ -19,6 +19,7 @@ from reference_broker.core.journal.watermark import Wait
 from reference_broker.core.vhost.exclusive_queues import ExclusiveQueues
 from reference_broker.core.vhost.queue_declaration import QueueDeclarations
 from reference_broker.core.vhost.topology import Topology
+from reference_broker.simulation.cluster import request
 from reference_broker.simulation.cluster.world import ClusterWorld
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
@@ -39,6 +40,7 @@ def _names_are_all_that_counts(patch: Patch) -> None:
 
 def _a_node_that_is_back_does_not_count(patch: Patch) -> None:
     """Queues of a node that was taken for gone are removed, though it is there again."""
+    patch.setattr(request, "EXCLUSIVE_CHANCE", 0.5)
     add = Leftovers.add
     patch.setattr(Leftovers, "add", lambda self, key, guard=None: add(self, key))
 
@@ -73,6 +75,9 @@ def _an_unbound_exchange_is_not_retired(patch: Patch) -> None:
     patch.setattr(SharedDefinitions, "retire", lambda self, key: None)
     patch.setattr(Topology, "_unbound_without", lambda self, going, gone: iter(()))
     patch.setattr(DefinitionFollower, "risen", lambda self: None)
+    leaning = {"declare a queue": 6, "declare an exchange": 6, "bind": 4, "delete a queue": 4}
+    weights = [leaning.get(kind, int(kind == "put a vhost")) for kind in request._KINDS]
+    patch.setattr(request, "_WEIGHTS", weights)
 
 
 def _each_node_judges_for_itself(patch: Patch) -> None:

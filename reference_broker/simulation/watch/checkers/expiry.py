@@ -3,6 +3,10 @@
 Nobody but the broker knows when a message came to a queue, but it was in all of its queues when it
 was confirmed, and in one when it was handed out there: its time ran there from then on at the
 latest. It need not come to all of them in the same turn.
+
+The time that a message is due is the broker's that took it, so what was published to an earlier
+life of the broker may be off by all that the clock of the machine was set meanwhile, also where it
+was first seen in this life.
 """
 
 from __future__ import annotations
@@ -43,10 +47,11 @@ class ExpiryChecker(Checker):
     def delivered(self, delivery: Delivery) -> None:
         number = delivery.number
         there_ms = self._there_ms.setdefault((number, delivery.queue), delivery.sent_ms)
-        ttl_ms = lifetime_ms(self._messages[number], self._queues[delivery.queue])
+        message = self._messages[number]
+        ttl_ms = lifetime_ms(message, self._queues[delivery.queue])
         if ttl_ms is None or delivery.deaths:
             return
-        in_one_life = there_ms >= self._started_ms
+        in_one_life = message.wall_ms >= self._started_ms
         off_ms = self._clock.off_ms(ttl_ms, in_one_life=in_one_life)
         if delivery.sent_ms > there_ms + ttl_ms + off_ms:
             raise self.fail(

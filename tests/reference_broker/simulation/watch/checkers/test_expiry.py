@@ -64,3 +64,30 @@ def test_others_and_dead_letters_have_time(told: Any) -> None:
     told.stamp += 1_000
     told.deliver(2, "plain")
     told.deliver(1, history=[DeathNote("plain", "rejected", 1)])
+
+
+@pytest.fixture
+def told_with_steps(script: Any) -> Any:
+    clock = SimulatedClock()
+    clock.set_system(1_000)
+    clock.set_system(-1_000)
+    return script(ExpiryChecker({"q": QueuePlan("q", ttl_ms=50)}, clock))
+
+
+def test_what_an_earlier_life_took_is_off_by_the_steps_of_the_clock(told_with_steps: Any) -> None:
+    told = told_with_steps
+    told.publish(1)
+    told.start(q=[1])
+    told.deliver(1, redelivered=True)  # seen for the first time
+    told.deliver(1, redelivered=True, sent=told.stamp + 2_000)
+    with pytest.raises(Violation):
+        told.deliver(1, redelivered=True, sent=told.stamp + 2_060)
+
+
+def test_what_this_life_took_is_not(told_with_steps: Any) -> None:
+    told = told_with_steps
+    told.start()
+    told.publish(1)
+    told.deliver(1)
+    with pytest.raises(Violation):
+        told.deliver(1, redelivered=True, sent=told.stamp + 60)

@@ -7,7 +7,7 @@ promised, and after it acked all of that nothing may come back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from random import Random
 
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
@@ -33,7 +33,6 @@ from reference_broker.simulation.watch.calm import (
     CALM_REST_US,
     CALM_US,
     LATE_MS,
-    READ_MS,
     judge,
     judge_overdue,
 )
@@ -246,11 +245,23 @@ class World:
             self.clock.after(_NOT_SYNCED_PAUSE_US, self._rebuild_when_synced)
 
     def _look_for_late(self, node: Node) -> None:
-        """Hold the broker to its times, unless it has begun just now: what was due meanwhile, and
-        has to be read first, takes the time that reading takes."""
-        to_read_ms = inspection.absent_in(node.broker) * READ_MS
-        if self.clock.wall_ms() - self._started_ms > LATE_MS + to_read_ms:
-            judge_overdue(inspection.overdue_of(node.broker, node.now()[1]))
+        if self.clock.wall_ms() - self._started_ms <= LATE_MS:
+            return
+        now_ms = node.now()[1]
+        judge_overdue(inspection.overdue_of(node.broker, now_ms))
+        heads = [
+            head
+            for head, late_ms in inspection.overdue_heads_of(node.broker, now_ms).items()
+            if late_ms > LATE_MS
+        ]
+        if heads:
+            self.clock.after(LATE_MS * 1_000, lambda: self._look_again(node, heads))
+
+    def _look_again(self, node: Node, heads: Collection[inspection.Head]) -> None:
+        """Each of ``heads`` has been the head for as long as it may be late, if it still is."""
+        if self.machine.node is node:
+            late_ms = inspection.overdue_heads_of(node.broker, node.now()[1])
+            judge_overdue({each.queue: late_ms[each] for each in heads if each in late_ms})
 
     def _count(self, node: Node) -> None:
         if not node.broker.has_work:

@@ -16,7 +16,6 @@ from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.core.index.entry_state import EntryState
 from reference_broker.core.journal.journal import EntryColumns, EntrySource, Fetched
 from reference_broker.core.message.content import Content
-from reference_broker.core.queue.expiry import MessageExpiry
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.simulation.disk.bookkeeping import all_queues
@@ -44,6 +43,14 @@ class Found(NamedTuple):
     copies: Mapping[int, Sequence[Copy]]
     """Messages by queue id, in order of sequence."""
     damage: DamageReport
+
+
+class Head(NamedTuple):
+    """The message of a queue that is next."""
+
+    queue: str
+    queue_id: int
+    sequence: int
 
 
 # The broker that runs
@@ -97,14 +104,13 @@ def standings_of(vhost: VHost) -> dict[str, QueueStanding]:
 
 
 def overdue_of(broker: Broker, wall_ms: int) -> dict[str, int]:
-    """The milliseconds for which something that waits for a time has waited longer, by queue: the
-    heads of queues that expire, what a delayed exchange holds, what came back with a delay."""
+    """The milliseconds for which something that waits for a time, whatever its place, has waited
+    longer, by queue: what a delayed exchange holds, what came back with a delay."""
     overdue: dict[str, int] = {}
     for vhost in broker.vhosts.values():
         held = [each.delays for each in vhost.exchanges.values() if each.delays is not None]
         for queue in (*vhost.queues.values(), *held):
-            due_ms = [_head_due_ms(queue)]
-            due_ms += [due for due, _ in queue.delayed._heap]
+            due_ms = [due for due, _ in queue.delayed._heap]
             if queue in held:
                 due_ms = [
                     queue.index.expires_at(sequence) for sequence, _, _ in queue.index.ready_from(0)
@@ -115,24 +121,19 @@ def overdue_of(broker: Broker, wall_ms: int) -> dict[str, int]:
     return overdue
 
 
-def absent_in(broker: Broker) -> int:
-    """The ready messages that are on disk only, in all queues."""
-    return sum(
-        queue.backlog.absent for vhost in broker.vhosts.values() for queue in vhost.queues.values()
-    )
-
-
-def _head_due_ms(queue: Queue) -> int | None:
-    """The time at which the head of the highest level expires, for others expire when they are the
-    head; 0 or none for never. A dead letter may have been due long before it came to the head, and
-    then has to be read first: it is late from when the one before was due, if that had a time."""
-    head = queue.head_index()
-    due_ms = None if head is None else head.head_expires_at()
-    expiry = queue.expiry
-    if due_ms and queue.backlog.fetching and queue.limits.max_priority:
-        watched = expiry._deadline if isinstance(expiry, MessageExpiry) else None
-        return 0 if watched is None else max(due_ms, watched.when_ms)
-    return due_ms
+def overdue_heads_of(broker: Broker, wall_ms: int) -> dict[Head, int]:
+    """The milliseconds for which the heads of queues have been expired. A message behind another
+    one, or on a lower level, expires when it is the head: it may be that since a moment ago, and
+    have been due for long."""
+    overdue: dict[Head, int] = {}
+    for vhost in broker.vhosts.values():
+        for queue in vhost.queues.values():
+            index = queue.head_index()
+            sequence = None if index is None else index.head_sequence()
+            due_ms = 0 if index is None else index.head_expires_at()
+            if sequence is not None and due_ms and due_ms < wall_ms:
+                overdue[Head(queue.name, queue.id, sequence)] = wall_ms - due_ms
+    return overdue
 
 
 def losses_of(broker: Broker) -> Losses:

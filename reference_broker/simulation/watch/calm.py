@@ -34,14 +34,11 @@ LATE_MS = 3_000
 """Milliseconds by which a broker that has been up for as long may be late with what is due: far
 more than it takes to read a message, or to go through a full queue a message a turn."""
 
-READ_MS = 20
-"""Milliseconds more for each message that is on disk only: it may have to be read before it goes,
-in its turn, and through a window of one message."""
-
 
 def judge_overdue(overdue_ms: Mapping[str, int]) -> None:
     """Hold a broker to its times, calm or not: ``overdue_ms`` says for how long something has been
-    due, by queue. Raises :exc:`Violation`."""
+    due, by queue; of what expires only at the head of a queue, what has been that for
+    :data:`LATE_MS`. Raises :exc:`Violation`."""
     for queue, late_ms in overdue_ms.items():
         if late_ms > LATE_MS:
             raise Violation("lateness", f"'{queue}' has a message that was due {late_ms} ms ago")

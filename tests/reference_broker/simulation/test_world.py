@@ -40,7 +40,7 @@ EVENT_FLOORS = {
     "dead letters delivered": 500, "declared": 1_500, "definitions compared": 4_500, "delete": 20,
     "delivered": 14_000, "failed closes": 3, "failed reads": 1, "failed rewrites": 3,
     "late syncs of acks": 2_500, "memory alarms": 20, "messages in small chunks": 300,
-    "messages paged": 150, "nacked": 30, "opens without a descriptor": 10, "purge": 30,
+    "messages paged": 150, "nacked": 10, "opens without a descriptor": 10, "purge": 30,
     "queues deleted right behind a read": 20, "queues purged right behind a read": 10,
     "queues seen to be gone": 40, "reads": 4_000, "reads for a queue that was deleted": 4,
     "reads of a file that was gone": 8, "reads of messages that are gone": 8,

@@ -4,15 +4,13 @@ from random import Random
 
 import pytest
 
-from mqkit.wire.methods import BasicAck, BasicConsume, QueueDeclare
-from reference_broker.core.index.memory_window import MemoryWindow
+from mqkit.wire.methods import BasicAck, BasicConsume, BasicGet, QueueDeclare
 from reference_broker.core.index.priority import LEVEL_SHIFT
 from reference_broker.simulation.disk import autopsy, inspection
 from reference_broker.simulation.disk.disk import SimulatedDisk
 from reference_broker.simulation.events.events import Copy, DeathNote, Message, Start
 from reference_broker.simulation.events.marking import properties_of
 from reference_broker.store import Log, open_log
-from reference_broker.store.log.reading import perform, plan
 from reference_broker.store.start.restore import restore, resume
 from reference_broker.testing.lone_broker import LoneBroker
 
@@ -23,15 +21,14 @@ SIZE = 300
 class Rig:
     """A broker on a log of small segments, whose batches are performed when it is asked to."""
 
-    def __init__(self, window: MemoryWindow | None = None) -> None:
+    def __init__(self) -> None:
         self.disk = SimulatedDisk(Random(0))
-        self.window = window
         self.open()
 
     def open(self) -> None:
         self.log: Log
         self.log, self.recovered = open_log(self.disk, segment_bytes=SEGMENT_BYTES)
-        self.lone = LoneBroker(self.log, window=self.window)
+        self.lone = LoneBroker(self.log)
         self.broker = self.lone.broker
         self.broker.begin(self.lone.now_s, self.lone.wall_ms)
         self.found = inspection.found_in(self.log, self.recovered, self.disk)
@@ -109,6 +106,27 @@ def test_what_is_handed_out_is_in_the_index_and_not_ready() -> None:
     assert inspection.index_of(rig.broker) == rig.rebuilt() == {}
 
 
+def test_a_message_is_overdue_when_it_is_the_head() -> None:
+    rig = Rig()
+    rig.declare("q", max_priority=5)
+    rig.publish("q", 1, priority=5)
+    rig.declare("short", message_ttl=50)
+    rig.publish("short", 2)
+    behind = properties_of(Message(3, 1, ("q",), True, 0, expiration_ms=50))
+    rig.client.publish("q", b"", properties=behind)
+    rig.sync()
+    queues = {queue.name: queue for queue in inspection.queues_of(rig.broker)}
+    due_ms = rig.lone.wall_ms + 50
+    (sequence,) = (each for each, _, _ in queues["short"].index.ready_from(0))
+    head = inspection.Head("short", queues["short"].id, sequence)
+    assert inspection.overdue_heads_of(rig.broker, due_ms) == {}
+    assert inspection.overdue_heads_of(rig.broker, due_ms + 7) == {head: 7}
+    assert inspection.overdue_of(rig.broker, due_ms + 7) == {}
+    rig.client.send(1, BasicGet("q", no_ack=True))
+    (now_head,) = inspection.overdue_heads_of(rig.broker, due_ms + 7).keys() - {head}
+    assert now_head.queue == "q"
+
+
 def test_what_a_start_finds_has_its_number_and_its_deaths() -> None:
     rig = Rig()
     rig.declare("dead")
@@ -179,29 +197,3 @@ def test_looking_changes_nothing(end: str) -> None:
         rig.disk.crash()
     assert rig.disk.operations == before
     assert len(rig.disk.list_files()) == (1 if end == "a crash" else 2), "the spare is not durable"
-
-
-def test_a_dead_letter_of_a_lower_level_is_late_from_when_it_came_to_the_head() -> None:
-    rig = Rig(MemoryWindow(SIZE))
-    letters = {"dead_letter_exchange": "", "dead_letter_routing_key": "dead"}
-    rig.declare("levels", message_ttl=1_000, max_priority=3, **letters)
-    rig.publish("levels", 1)
-    rig.lone.pass_time(0.5)
-    rig.publish("levels", 2, priority=3)
-    rig.sync()
-    rig.open()  # now both have to be read before they can move
-    assert overdue(rig, 0.9) == {}
-    assert overdue(rig, 0.3) == {}  # the lower one is due, and is not the head
-    assert overdue(rig, 0.4) == {"levels": 100}
-    (request,) = rig.log.fetches
-    outcome = perform(rig.disk, plan(request, rig.log))
-    rig.log.fetches.clear()
-    rig.broker.fetched([outcome.fetched], rig.lone.now_s, rig.lone.wall_ms)
-    assert rig.broker.vhosts["/"].queues["levels"].ready == 1
-    assert overdue(rig, 0.2) == {"levels": 300}
-
-
-def overdue(rig: Rig, seconds: float) -> dict[str, int]:
-    """After so many seconds more."""
-    rig.lone.pass_time(seconds)
-    return inspection.overdue_of(rig.broker, rig.lone.wall_ms)

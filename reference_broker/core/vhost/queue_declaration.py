@@ -181,8 +181,9 @@ class QueueDeclarations:
         self._queues: Mapping[str, Queue] = topology.queues
         self._ids = ids
         self._exclusive = ExclusiveQueues(vhost.budget)
-        self._claims: dict[str, tuple[int, object]] = {}
-        """Exclusive queues that the others are being asked for: id and owner, by name."""
+        self._claims: dict[str, dict[int, object]] = {}
+        """Exclusive queues that the others are being asked for: owners by name and id. Several
+        connections may want one name."""
         self._unused = UnusedQueues(
             self.ending,
             self._queues,
@@ -246,7 +247,7 @@ class QueueDeclarations:
         kinds = {"durable": durable, "exclusive": exclusive, "auto_delete": auto_delete}
         check_properties(limits.queue_type, name, self._name, **kinds)
         if owner is not None:
-            self._claims[name] = wanted.id, owner
+            self._claims.setdefault(name, {})[wanted.id] = owner
         self._topology.agree_on_queue(wanted)
         queue = queue_of(self._vhost, wanted, owner, limits, rule)
         self.enter(queue)
@@ -258,8 +259,7 @@ class QueueDeclarations:
         ended by now, the queue goes."""
         owner: object | None = None
         if definition.exclusive and is_here:
-            id, claims = self._claims.get(definition.name, (0, _NOBODY))
-            owner = claims if id == definition.id else _NOBODY
+            owner = self._claims.get(definition.name, {}).get(definition.id, _NOBODY)
         elif definition.exclusive:
             owner = _ANOTHER_NODES
         queue = stored_queue(self._vhost, definition, None, owner)
@@ -330,8 +330,12 @@ class QueueDeclarations:
     def release_exclusive(self, owner: object) -> Steps:
         """Have the exclusive queues of a connection that has ended be unknown to everybody; returns
         the steps of deleting them, in order of declaration."""
-        for name in [name for name, (_, claims) in self._claims.items() if claims is owner]:
-            del self._claims[name]
+        for name, claims in list(self._claims.items()):
+            left = {id: claimant for id, claimant in claims.items() if claimant is not owner}
+            if not left:
+                del self._claims[name]
+            elif len(left) < len(claims):
+                self._claims[name] = left
         return self._exclusive.release(owner, self.ending)
 
     def ending(self, queue: Queue) -> Steps:

@@ -189,3 +189,19 @@ def test_a_queue_that_goes_by_itself_is_waited_for_by_whoever_names_it() -> None
     nodes.settle()
     assert other.methods() == [QueueDeclareOk("q", 0, 0)]
     assert nodes["b"].lone.broker.vhosts["/"].queues["q"].durable
+
+
+def test_one_of_two_that_declare_a_name_exclusively_at_once_has_it() -> None:
+    nodes = SharingBrokers("a", "b")
+    clients = [nodes["a"].lone.client() for _ in range(2)]
+    for client in clients:
+        client.send(1, QueueDeclare("mine", exclusive=True))
+    nodes.settle()
+    answers = [str(client.methods()[0]) for client in clients]
+    assert sum("QueueDeclareOk" in answer for answer in answers) == 1
+    assert sum("RESOURCE_LOCKED" in answer for answer in answers) == 1
+    assert "def/queue/%2F/mine" in nodes.rows
+    for client in clients:
+        client.disconnect()
+    nodes.settle()
+    assert "def/queue/%2F/mine" not in nodes.rows

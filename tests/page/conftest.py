@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pika
@@ -27,6 +27,12 @@ from playwright.sync_api import (
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 WAIT_MS = 30_000
+NOT_LOOKED_AT = (
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",  # of the address bar: web pages of chromium's own
+    "AimEnabled", "HttpsUpgrades", "LensOverlay", "OptimizationHints", "PreconnectToSearch",
+)  # fmt: skip
+"""Features of a window of chromium that no test looks at: two thirds of the CPU of a new one. These
+take the place of Playwright's own list, of which the second line is what concerns a window."""
 REFUSED_REQUEST = "Failed to load resource"
 """Chromium's console says that of every 4xx; those are tested by what the page makes of them."""
 
@@ -39,6 +45,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("no chromium here: apt-get install chromium")
     # Chromium has no sandbox for root; it sees nothing but our own broker.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    arguments.append(f"--disable-features={','.join(NOT_LOOKED_AT)}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=arguments)
         yield browser
@@ -57,7 +64,15 @@ def context(
 ) -> Iterator[BrowserContext]:
     """A browser that knows nothing yet. Afterwards: no script failed, nothing was refused by the
     page's policy, and nobody but the broker was asked for anything."""
-    home = reference_broker.management_url
+    with watched(browser, reference_broker.management_url, mistakes) as context:
+        yield context
+    assert mistakes == []
+
+
+@contextmanager
+def watched(browser: Browser, home: str, mistakes: list[str]) -> Iterator[BrowserContext]:
+    """A browser that knows nothing yet, and may ask nobody but ``home``. What its console and its
+    scripts complain of is added to ``mistakes``."""
     context = browser.new_context(base_url=home, viewport={"width": 1280, "height": 800})
     context.set_default_timeout(WAIT_MS)
     expect.set_options(timeout=WAIT_MS)
@@ -72,7 +87,6 @@ def context(
     context.on("request", lambda request: asked.append(request.url))
     yield context
     context.close()
-    assert mistakes == []
     assert [url for url in asked if not url.startswith(f"{home}/")] == []
 
 
@@ -97,14 +111,32 @@ def page(log_in: Callable[[], Page]) -> Page:
     return log_in()
 
 
+@pytest.fixture(scope="module")
+def bare(browser: Browser, reference_broker: Any) -> Iterator[tuple[Page, list[str]]]:
+    """A page on which nobody is logged in, and its mistakes."""
+    mistakes: list[str] = []
+    with watched(browser, reference_broker.management_url, mistakes) as context:
+        page = context.new_page()
+        page.goto("/")
+        yield page, mistakes
+
+
 @pytest.fixture
-def module(context: BrowserContext) -> Callable[..., Any]:
+def bare_page(bare: tuple[Page, list[str]]) -> Iterator[Page]:
+    """For functions and classes that the page's modules export, and that keep nothing: the tests of
+    a module have one page, and each its own mistakes."""
+    page, mistakes = bare
+    mistakes.clear()
+    yield page
+    assert mistakes == []
+
+
+@pytest.fixture
+def module(bare_page: Page) -> Callable[..., Any]:
     """Calls a function that a module of the page exports: ``module("format", "count", 7)``."""
-    page = context.new_page()
-    page.goto("/")
 
     def call(name: str, function: str, *arguments: Any) -> Any:
-        return page.evaluate(
+        return bare_page.evaluate(
             "async ([name, f, args]) => (await import(`/page/${name}.js`))[f](...args)",
             [name, function, list(arguments)],
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import Page
 
 pytestmark = pytest.mark.slow
 
@@ -44,10 +44,8 @@ def test_the_scale_of_a_chart(module: Call, largest: float, top: float) -> None:
     assert module("chart", "ceiling", largest) == top
 
 
-def rates(context: BrowserContext, *answers: Any) -> Any:
+def rates(page: Page, *answers: Any) -> Any:
     """The rates that one Rates gives for answers, each `[milliseconds, message_stats]`."""
-    page = context.new_page()
-    page.goto("/")
     return page.evaluate(
         """async (answers) => {
             const { Rates } = await import("/page/history.js");
@@ -58,25 +56,23 @@ def rates(context: BrowserContext, *answers: Any) -> Any:
     )
 
 
-def test_rates_come_from_counters(context: BrowserContext) -> None:
+def test_rates_come_from_counters(bare_page: Page) -> None:
     counters = [[0, {"publish": 10}], [2000, {"publish": 30}], [3000, {"publish": 30}]]
-    assert rates(context, *counters) == [None, 10, 0]
+    assert rates(bare_page, *counters) == [None, 10, 0]
 
 
-def test_a_counter_that_falls_or_is_missing_has_no_rate(context: BrowserContext) -> None:
+def test_a_counter_that_falls_or_is_missing_has_no_rate(bare_page: Page) -> None:
     fallen = [[0, {"publish": 10}], [1000, {"publish": 3}], [2000, {}], [3000, None]]
-    assert rates(context, *fallen) == [None, None, None, None]
+    assert rates(bare_page, *fallen) == [None, None, None, None]
 
 
-def test_the_brokers_own_rate_counts(context: BrowserContext) -> None:
+def test_the_brokers_own_rate_counts(bare_page: Page) -> None:
     sampled = {"publish": 10, "publish_details": {"rate": 7.5}}
-    assert rates(context, [0, sampled], [0, sampled]) == [7.5, 7.5]
+    assert rates(bare_page, [0, sampled], [0, sampled]) == [7.5, 7.5]
 
 
-def test_history_forgets_what_is_older_than_a_minute(context: BrowserContext) -> None:
-    page = context.new_page()
-    page.goto("/")
-    points = page.evaluate(
+def test_history_forgets_what_is_older_than_a_minute(bare_page: Page) -> None:
+    points = bare_page.evaluate(
         """async () => {
             const { History } = await import("/page/history.js");
             const history = new History();

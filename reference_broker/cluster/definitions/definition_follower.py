@@ -135,12 +135,15 @@ class DefinitionFollower:
                 self._nodes[key] = of = NodeRun(value.home, value.run)
                 self._orphans.entered(key, of)
         except (AmqpError, Corrupt) as error:
+            yield from self._end(key)  # a node that starts now does not have it either
             self._report(f"the definition {key!r} in etcd is left out: {error}")
 
     # Making
 
     def _enter(self, it: _Definition) -> None:
         kind = it.key.partition("/")[0]
+        if len(it.names) != _NAMES.get(kind, len(it.names)):
+            raise Corrupt("it has too few names, or too many")
         if kind == access_definition.VHOST:
             (name,) = it.names
             info = access_definition.decode_vhost(_fields(it))
@@ -168,7 +171,9 @@ class DefinitionFollower:
             access.put_topic_permission(user, vhost, exchange, topic)
 
     def _enter_in_vhost(self, kind: str, it: _Definition) -> None:
-        vhost = self._broker.vhosts[it.names[0]]
+        vhost = self._broker.vhosts.get(it.names[0])
+        if vhost is None:
+            raise Corrupt("it does not speak of its virtual host")
         body = it.value.body
         if kind in _POLICIES:
             policy_kind = PolicyKind(kind)
@@ -185,6 +190,9 @@ class DefinitionFollower:
             vhost.enter_queue(decode_queue(body), is_here=is_here)
         else:
             binding = decode_binding(body)
+            ends = vhost.queues if binding.destination_is_queue else vhost.exchanges
+            if binding.source not in vhost.exchanges or binding.destination not in ends:
+                raise Corrupt("it does not speak of its ends")
             binding.number = it.made_at
             self._bindings[it.key] = binding
             vhost.enter_binding(binding)
@@ -248,6 +256,13 @@ _ACCESS = (
     access_definition.PERMISSION,
     access_definition.TOPIC_PERMISSION,
 )
+_NAMES = {
+    access_definition.VHOST: 1,
+    access_definition.USER: 1,
+    access_definition.PERMISSION: 2,
+    access_definition.TOPIC_PERMISSION: 3,
+}
+"""The names in a key, by its kind."""
 _POLICIES = tuple(map(str, PolicyKind))
 _IN_VHOST = (*_POLICIES, EXCHANGE, QUEUE, BINDING)
 

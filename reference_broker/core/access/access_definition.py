@@ -108,12 +108,12 @@ def encode_user(user: User) -> bytes:
 def decode_user(name: str, fields: Mapping[str, Any]) -> User:
     """Raises :exc:`Corrupt` for a hash that can't be read."""
     try:
-        value = bytes.fromhex(fields["hash"])
+        password = PasswordHash(fields["algorithm"], bytes.fromhex(fields["hash"]))
     except (KeyError, TypeError, ValueError) as error:
         raise Corrupt(f"the definition of user {name!r} can't be read") from error
     return User(
         name,
-        PasswordHash(fields["algorithm"], value),
+        password,
         tuple(fields.get("tags", ())),
         fields.get("loopback_only", False),
         dict(fields.get("limits", {})),
@@ -126,10 +126,10 @@ def encode_permission(permission: Permission) -> bytes:
 
 
 def decode_permission(fields: Mapping[str, Any]) -> Permission:
-    """Raises :exc:`Corrupt` for a pattern that this broker's RE2 does not take."""
+    """Raises :exc:`Corrupt` for a pattern that is not there, or this broker's RE2 does not take."""
     try:
         return Permission.of(fields["configure"], fields["write"], fields["read"])
-    except BadPattern as error:
+    except (KeyError, BadPattern) as error:
         raise Corrupt(f"a permission's pattern can't be used: {error}") from error
 
 
@@ -138,4 +138,8 @@ def encode_topic_permission(permission: TopicPermission) -> bytes:
 
 
 def decode_topic_permission(fields: Mapping[str, Any]) -> TopicPermission:
-    return TopicPermission(fields["write"], fields["read"])
+    """Raises :exc:`Corrupt` for a pattern that is not there."""
+    try:
+        return TopicPermission(fields["write"], fields["read"])
+    except KeyError as error:
+        raise Corrupt(f"a topic permission lacks its pattern {error}") from error

@@ -41,16 +41,30 @@ class Agreement(Until):
 
     ``failure`` says why nobody can be asked; then the request must not be handled again, but be
     refused with it. ``is_agreed`` is true when the change was made, and ``is_new`` where it made
-    an object that had not been there.
+    an object that had not been there. It ends once; who waits later goes on at once.
     """
 
-    __slots__ = ("failure", "is_agreed", "is_new")
+    __slots__ = ("_is_over", "failure", "is_agreed", "is_new")
 
     def __init__(self, *, is_new: bool) -> None:
         super().__init__()
         self.failure: AmqpError | None = None
         self.is_agreed = False
         self.is_new = is_new
+        self._is_over = False
+
+    def then(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when it has ended, which may be now: who asked for it may have had more
+        to put away before it could wait."""
+        if self._is_over:
+            callback()
+        else:
+            super().then(callback)
+
+    def happened(self) -> None:
+        """It has ended."""
+        self._is_over = True
+        super().happened()
 
 
 class NotYet(Exception):

@@ -18,6 +18,7 @@ from reference_broker.http.access.user_request import UserRequest, checked_name
 from reference_broker.http.request.answer import ApiError, Row, bad_request, not_found
 from reference_broker.http.request.body import read_object
 from reference_broker.http.request.core_input import CoreInputs
+from reference_broker.http.request.handlings import handlings_of
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns
 
@@ -51,15 +52,15 @@ class Users:
         name = checked_name(request.path_params["user"], "user")
         body = await read_object(request, (), bytes_max=USER_BYTES_MAX)
         wanted = UserRequest.parse(body)
-        kept = request.state  # the request is handled again when the other nodes were asked
-        if not hasattr(kept, "hashed"):
-            kept.hashed = await hashed_for(self._host.broker.users.passwords, wanted)
+        handlings = handlings_of(request)
+        hashed = handlings.hashes.get(name)
+        if hashed is None:
+            hashed = await hashed_for(self._host.broker.users.passwords, wanted)
+            handlings.hashes[name] = hashed
         with self._inputs.begin(request) as broker:
             _check_vhosts(broker, wanted.permissions)
-            if not hasattr(kept, "is_new"):
-                kept.is_new = name not in broker.users
-            is_new: bool = kept.is_new
-            broker.access.put_user(name, kept.hashed, wanted.tags, wanted.limits)
+            is_new = name not in broker.users or handlings.has_made
+            broker.access.put_user(name, hashed, wanted.tags, wanted.limits)
             if is_new:
                 for vhost, permission in wanted.permissions.items():
                     broker.access.set_permission(name, vhost, permission)
@@ -82,13 +83,15 @@ class Users:
             raise bad_request(["not_list", "users"])
         missing = None
         known: dict[str, None] = {}
+        deleted = handlings_of(request).deleted
         with self._inputs.begin(request) as broker:
             for name in names:
-                if name in known or name not in broker.users:
+                if name in known or not (name in broker.users or name in deleted):
                     missing = name
                     break
                 known[name] = None
-            broker.delete_users(known)
+            deleted.update(known)
+            broker.delete_users(name for name in known if name in broker.users)
         await self._inputs.defined()
         if missing is not None:
             raise no_such_user(missing)

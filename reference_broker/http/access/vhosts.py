@@ -20,6 +20,7 @@ from reference_broker.http.request.authentication import user_of
 from reference_broker.http.request.authorization import is_monitoring, may_enter
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.request.core_input import CoreInputs, settle
+from reference_broker.http.request.handlings import handlings_of
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
 from reference_broker.http.request.portions import stepped
@@ -138,10 +139,10 @@ class VHosts:
         with self._inputs.begin(request) as broker:
             existing = broker.vhosts.get(name)
             broker.add_vhost(name, vhost_info(body, None if existing is None else existing.info))
-            if existing is None:
+            created = existing is None or handlings_of(request).has_made
+            if created:
                 broker.access.allow_everything(user_of(request).name, name)
         await self._inputs.defined()
-        created = existing is None
         return Response(status_code=HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT)
 
     async def delete(self, request: Request) -> Response:

@@ -37,6 +37,7 @@ from reference_broker.http.request.answer import (
 )
 from reference_broker.http.request.body import parsed_object, read_bytes
 from reference_broker.http.request.core_input import CoreInputs, settle
+from reference_broker.http.request.handlings import handlings_of
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.media_type import JSON, MULTIPART, media_type_of
 from reference_broker.http.request.portions import stepped, taken_apart
@@ -185,18 +186,21 @@ class Definitions:
     ) -> dict[str, PasswordHash]:
         """Hashes of the new passwords, by user. Made before the rehearsal: only a file with
         passwords in plain text has any, and each takes its time."""
-        if not has_passwords(body):
-            return {}
+        hashes = handlings_of(request).hashes
+        if hashes or not has_passwords(body):
+            return hashes
         access = AccessDefinitions(_broker=self._host.broker)
         await stepped(request, access.read(body, vhost))
         if access.faults:
             return {}
         passwords = self._host.broker.users.passwords
-        return {
+        found = {
             name: await hashed_for(passwords, user)
             for name, user in access.users.items()
             if user.password is not None
         }
+        hashes.update(found)
+        return found
 
 
 async def _file_of(request: Request) -> tuple[bytes, str | None]:

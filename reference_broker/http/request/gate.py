@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reference_broker.core.work.until import Agreement, NotYet
 from reference_broker.http.request.answer import ApiError, Endpoint, not_found
+from reference_broker.http.request.handlings import handlings_of
 from reference_broker.http.request.media_type import Takes, is_taken, taken_at
 from reference_broker.http.request.origin import refusal_of_foreign
 from reference_broker.http.request.turn_share import next_turn
@@ -97,7 +98,7 @@ def _negotiated(endpoint: Endpoint, takes: Takes) -> Endpoint:
 
     async def answered(request: Request) -> Response:
         refused = _refused(request.method, request.headers, takes)
-        agreed: Agreement | None = None
+        handlings = handlings_of(request)
         while refused is None:
             try:
                 response = await endpoint(request)
@@ -106,11 +107,15 @@ def _negotiated(endpoint: Endpoint, takes: Takes) -> Endpoint:
                 wait.until.then(partial(_settle, happened))
                 await happened
                 if isinstance(wait.until, Agreement):
-                    agreed = wait.until
-                    refused = _refused_by_others(agreed)
+                    handlings.note(wait.until)
+                    refused = _refused_by_others(wait.until)
                 await next_turn(request)  # many may have waited for the same
+            except ApiError as error:
+                if not (handlings.has_changed and _is_gone(request, error)):
+                    raise
+                return Response(status_code=HTTPStatus.NO_CONTENT)
             else:
-                return response if agreed is None else _as_changed(request, response, agreed)
+                return _as_made(request, response) if handlings.has_made else response
         return refused
 
     return answered
@@ -124,17 +129,19 @@ def _refused_by_others(asked: Agreement) -> Response | None:
     return ApiError(unavailable, unavailable.phrase, asked.failure.text).response()
 
 
-def _as_changed(request: Request, response: Response, agreed: Agreement) -> Response:
-    """The answer to a request that was handled again after the other nodes had agreed: by then it
-    found its own work done."""
-    status = response.status_code
-    if not agreed.is_agreed:
-        return response
-    if request.method == "DELETE" and status == HTTPStatus.NOT_FOUND:
-        return Response(status_code=HTTPStatus.NO_CONTENT)
-    if request.method == "PUT" and status == HTTPStatus.NO_CONTENT and agreed.is_new:
+def _as_made(request: Request, response: Response) -> Response:
+    """The answer to a request that has made an object, and was handled again: by then it found its
+    own work done."""
+    if request.method == "PUT" and response.status_code == HTTPStatus.NO_CONTENT:
         return Response(status_code=HTTPStatus.CREATED)
     return response
+
+
+def _is_gone(request: Request, error: ApiError) -> bool:
+    """True for the end of a deletion that was handled again after it was done: what it has deleted
+    is not there, and nor is whoever has deleted himself."""
+    gone = (HTTPStatus.NOT_FOUND, HTTPStatus.UNAUTHORIZED)
+    return request.method == "DELETE" and error.status in gone
 
 
 def _refused(method: str, headers: Headers, takes: Takes) -> Response | None:

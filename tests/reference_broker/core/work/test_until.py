@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from reference_broker.core.work.until import NotYet, Until
+from reference_broker.core.work.until import Agreement, NotYet, Until
 
 
 def test_those_who_wait_are_called_once_in_the_order_in_which_they_began_to() -> None:
@@ -51,3 +51,13 @@ def test_one_is_called_at_a_time_where_they_are_many() -> None:
 def test_an_answer_that_has_to_wait_says_for_what() -> None:
     until = Until()
     assert NotYet(until).until is until
+
+
+def test_who_waits_for_an_agreement_that_has_ended_goes_on_at_once() -> None:
+    agreement, called = Agreement(is_new=True), list[str]()
+    agreement.then(lambda: called.append("before"))
+    assert called == []
+    agreement.happened()
+    agreement.then(lambda: called.append("behind"))
+    assert called == ["before", "behind"]
+    assert len(agreement) == 0

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from reference_broker.core.broker import Broker
 from reference_broker.core.work.until import Agreement, NotYet, Until
 from reference_broker.errors import ConnectionException, ReplyCode
+from reference_broker.http.request.answer import ApiError, not_found
 from reference_broker.http.request.gate import negotiated
 from reference_broker.http.request.turn_share import Turns, TurnShare
 from reference_broker.http.serving.app import COMPRESSED_FROM
@@ -155,6 +156,8 @@ async def _handled_again(asked: Agreement, method: str, found: int, *, is_agreed
         times += 1
         if times == 1:
             raise NotYet(asked)
+        if found == 404:
+            raise not_found()
         return Response(status_code=found)
 
     [route] = negotiated([Route("/asked", handle, methods=[method])])
@@ -164,6 +167,9 @@ async def _handled_again(asked: Agreement, method: str, found: int, *, is_agreed
     await asyncio.sleep(0)
     asked.is_agreed = is_agreed
     asked.happened()
-    answer = await task
+    try:
+        answer = await task
+    except ApiError as error:
+        answer = error.response()
     assert times == (1 if asked.failure else 2)
     return answer

@@ -157,7 +157,10 @@ class RealStore:
         return Page(rows, revision or now, more=answer.get("more", False))
 
     def compact(self, revision: int) -> str:
-        return str(self._call("/v3/kv/compaction", {"revision": str(revision)}).get("error", ""))
+        """Answered once the revisions are gone: by itself etcd answers before, and tells a watch
+        for some moments what is compacted."""
+        told = self._call("/v3/kv/compaction", {"revision": str(revision), "physical": True})
+        return str(told.get("error", ""))
 
     def grant(self, lease: int, ttl_s: int) -> int | Refused:
         answer = self._call("/v3/lease/grant", {"ID": str(lease), "TTL": str(ttl_s)})

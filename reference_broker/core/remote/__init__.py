@@ -1,0 +1,5 @@
+"""Queues that have their home on another node of the cluster, as the core sees them: what it asks
+of their home (:mod:`ports`), and the queue that stands in for each.
+
+What answers is the room ``cluster/queues``; the core knows no link and no node but by these ports.
+"""

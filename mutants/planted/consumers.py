@@ -85,8 +85,8 @@ def only_one_consumer_has_its_room_again(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("prefetch")
 def a_consumer_has_one_too_many(patch: pytest.MonkeyPatch) -> None:
-    room = Consumer._room
-    patch.setattr(Consumer, "_room", lambda self: room(self) + 1)
+    room = Consumer.room
+    patch.setattr(Consumer, "room", lambda self: room(self) + 1)
     patch.setattr(
         Consumer,
         "capacity",

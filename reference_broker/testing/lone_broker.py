@@ -12,7 +12,7 @@ always is (the default), or :meth:`LoneBroker.sync` is called.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mqkit.wire import (
@@ -150,6 +150,13 @@ class LoneBroker:
         while not self.turn():
             turns += 1
         return turns
+
+    def take(self, act: Callable[[], None]) -> None:
+        """Have ``act`` be an input of the broker, as an answer of another node is."""
+        self.broker.begin(self.now_s, self.wall_ms)
+        act()
+        self.broker.finish()
+        self.complete()
 
     def note_units(self) -> None:
         """Note how far this turn has gone beyond its units."""

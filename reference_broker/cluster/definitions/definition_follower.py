@@ -28,6 +28,7 @@ from reference_broker.core.journal.definition_keys import BINDING, EXCHANGE, QUE
 from reference_broker.core.policy.global_parameters import GLOBAL_PARAMETER
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.policy.policy_definition import decode_policy
+from reference_broker.core.remote.ports import Home, Homes
 from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import AmqpError, Corrupt
@@ -63,14 +64,15 @@ class _Definition(NamedTuple):
 
 class DefinitionFollower:
     """The follower of the keys that begin with ``def/``, for the ``broker`` of a node of that name
-    and run. ``report`` is told, in a line, of a definition that can't be made anything of; the
-    others go on."""
+    and run; ``homes`` are the other nodes. ``report`` is told, in a line, of a definition that
+    can't be made anything of; the others go on."""
 
     def __init__(
         self,
         broker: Broker,
         node: str,
         run: int,
+        homes: Homes,
         leftovers: LeftoverKeeper,
         orphans: OrphanKeeper,
         report: Callable[[str], None],
@@ -78,6 +80,7 @@ class DefinitionFollower:
         self._broker = broker
         self._node = node
         self._run = run
+        self._homes = homes
         self._leftovers = leftovers
         self._orphans = orphans
         self._nodes: dict[str, NodeRun] = {}
@@ -186,8 +189,7 @@ class DefinitionFollower:
             if exchange.auto_delete and it.value.made_at:  # written once more, with a binding
                 self._bound_once[it.key] = None
         elif kind == QUEUE:
-            is_here = it.value.home == self._node and it.value.run in (0, self._run)
-            vhost.enter_queue(decode_queue(body), is_here=is_here)
+            vhost.enter_queue(decode_queue(body), self._home_of(it.value))
         else:
             binding = decode_binding(body)
             ends = vhost.queues if binding.destination_is_queue else vhost.exchanges
@@ -196,6 +198,12 @@ class DefinitionFollower:
             binding.number = it.made_at
             self._bindings[it.key] = binding
             vhost.enter_binding(binding)
+
+    def _home_of(self, value: SharedValue) -> Home | None:
+        """The other node whose queue a definition is; ``None`` where it is this one's. What an
+        earlier run of this node has left of what goes with it is nobody's here."""
+        is_ours = value.home == self._node and value.run in (0, self._run)
+        return None if is_ours else self._homes.home(value.home)
 
     # Ending
 

@@ -13,6 +13,7 @@ from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.metadata.keys import DEFINITIONS, LIVE
 from reference_broker.cluster.pause import Timer
 from reference_broker.core.broker import Broker
+from reference_broker.core.remote.ports import Homes
 
 
 class SharingNode(Node, Protocol):
@@ -30,6 +31,7 @@ class NodeDefinitions:
         broker: Broker,
         shared: SharedDefinitions,
         node: SharingNode,
+        homes: Homes,
         after: Timer,
         report: Callable[[str], None],
     ) -> None:
@@ -37,7 +39,7 @@ class NodeDefinitions:
         self.leftovers = Leftovers(node.view, node.proposals, after, self._sweeps)
         self.orphans = Orphans(node.live_nodes, self.leftovers, broker.work, broker.budget, after)
         self.follower = DefinitionFollower(
-            broker, node.name, node.run, self.leftovers, self.orphans, report
+            broker, node.name, node.run, homes, self.leftovers, self.orphans, report
         )
         shared.attach(node, self.follower, broker.journal)
         node.view.follow(DEFINITIONS, self.follower)

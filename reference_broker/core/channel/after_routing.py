@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mqkit.wire import encode_shortstr
 from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.remote.forward import send_away
 from reference_broker.errors import ReplyCode
 
 if TYPE_CHECKING:
@@ -35,8 +37,9 @@ def place(
 ) -> bool:
     """Hand ``content`` on from ``channel``, which published it. False: a queue refused it.
 
-    A mandatory message that reached nobody is returned. An answer for a reply consumer that is
-    there is not (RabbitMQ 3 returns it too; who gets both can't know what to believe).
+    All of ``queues`` are here. A mandatory message that reached nobody is returned; an answer for a
+    reply consumer that is there is not. (RabbitMQ 3 returns it too; who gets both can't know what
+    to believe.)
     """
     replied = deliver_reply(channel, target, content)
     if queues:
@@ -48,6 +51,20 @@ def place(
     else:
         channel.unroutable += 1
     return True
+
+
+def publish_away(channel: Channel, queues: Sequence[Queue], content: Content) -> tuple[Queue, ...]:
+    """Publish the channel's next message to those of ``queues`` that are elsewhere; returns the
+    others. Where there are none it counts as published, and can be confirmed when the homes have
+    answered."""
+    confirms = channel.confirms
+    refused = None if confirms is None else partial(confirms.nack, confirms.published + 1)
+    here, marks = send_away(queues, content, refused)
+    channel.broker.budget.left -= 1
+    if confirms is not None:
+        confirms.await_marks(marks)
+        confirms.published += not here
+    return here
 
 
 def deliver_reply(channel: Channel, target: PublishTarget, content: Content) -> bool:

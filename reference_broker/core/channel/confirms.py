@@ -19,6 +19,7 @@ in order (:class:`_OrderedLine`), until none of them is open.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -81,9 +82,21 @@ class ChannelConfirms:
     def refuse(self) -> None:
         """Nack the last publish, at once: not every queue took it. The bit ``requeue`` says nothing
         here, and is set as RabbitMQ sets it."""
+        self.nack(self.published)
+
+    def nack(self, sequence: int) -> None:
+        """Nack one publish that waits, maybe before it is counted as published. Idempotent: the
+        nodes that it goes to may refuse it one by one."""
+        at = bisect_left(self._nacked, sequence)
+        if sequence <= self.settled or sequence in self._nacked[at : at + 1]:
+            return
         self._refused += 1
-        self._nacked.append(self.published)
-        self._send(BasicNack(delivery_tag=self.published))
+        self._nacked.insert(at, sequence)
+        self._send(BasicNack(delivery_tag=sequence))
+
+    def await_marks(self, marks: Iterable[tuple[Watermark, int]]) -> None:
+        """The publishes of this input wait for these, too."""
+        self.marks = tuple({**dict(self.marks), **dict(marks)}.items())
 
     def ack_through(self, sequence: int) -> None:
         """Ack everything up to ``sequence`` that was not nacked."""

@@ -19,17 +19,29 @@ if TYPE_CHECKING:
 def consume(channel: Channel, queue: Queue, tag: str, method: BasicConsume) -> None:
     """Add the consumer that ``method`` asks for to queue and channel, under a tag that is free.
 
-    Raises :exc:`ChannelException` 406 for a bad argument, 403 where the queue is not to be had,
-    :exc:`ConnectionException` 540 for a quorum queue on a channel with a global prefetch, and
-    :exc:`NotYet` where that hangs on consumers that are leaving; nothing is changed then. A quorum
-    queue takes no notice of ``exclusive`` (RabbitMQ).
+    Raises what :func:`new_consumer` raises, 403 where the queue is not to be had, and
+    :exc:`NotYet` where that hangs on consumers that are leaving; nothing is changed then.
+    """
+    consumer = new_consumer(channel, queue, tag, method)
+    if queue.auto_delete or queue.rotation.refuses(consumer):
+        require_no_leaving(queue)
+    queue.add_consumer(consumer)
+    channel.add_consumer(consumer)
+
+
+def new_consumer(channel: Channel, queue: Queue, tag: str, method: BasicConsume) -> Consumer:
+    """The consumer that ``method`` asks for. A quorum queue takes no notice of ``exclusive``
+    (RabbitMQ).
+
+    Raises :exc:`ChannelException` 406 for a bad argument, and :exc:`ConnectionException` 540 for a
+    quorum queue on a channel with a global prefetch.
     """
     queue_type, vhost_name = queue.limits.queue_type, channel.vhost.name
     where = described("queue", queue.name, vhost_name)
     asked = ConsumeArguments.parse(method.arguments, where, queue_type.module)
     check_global_qos(queue_type, queue.name, vhost_name, channel.global_prefetch)
     kind = Consumer if queue.delivery_counts is None else CountingConsumer
-    consumer = kind(
+    return kind(
         channel,
         queue,
         tag,
@@ -39,7 +51,3 @@ def consume(channel: Channel, queue: Queue, tag: str, method: BasicConsume) -> N
         arguments=method.arguments,
         asked=asked,
     )
-    if queue.auto_delete or queue.rotation.refuses(consumer):
-        require_no_leaving(queue)
-    queue.add_consumer(consumer)
-    channel.add_consumer(consumer)

@@ -190,7 +190,7 @@ class Consumer:
         connection = self.connection
         number = self.number
         first_tag = tag = channel.next_delivery_tag
-        last_tag = tag + self._room()
+        last_tag = tag + self.room()
         output = connection.output
         unacked = None if self.no_ack else channel.unacked
         route = b""
@@ -233,7 +233,7 @@ class Consumer:
             connection.mark_dirty()
         return count
 
-    def _room(self) -> int:
+    def room(self) -> int:
         """The number of messages that the prefetches leave room for."""
         channel = self.channel
         if self.no_ack:

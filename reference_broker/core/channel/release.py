@@ -20,6 +20,7 @@ from reference_broker.core.channel.settlement import (
     take_range,
     tell_settled,
 )
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.work.until import Until
 
 if TYPE_CHECKING:
@@ -103,13 +104,18 @@ def _leave(channel: Channel) -> Steps:
     """Have the channel's consumers leave their queues, and forget where it has published to. Who
     fails just before its connection ends does so twice, and each consumer leaves once."""
     budget, leaving = channel.broker.budget, channel.leaving
+    left_elsewhere: list[Steps] = []
     while leaving is not None and leaving.consumers:
         if budget.left <= 0:
             yield None
             continue
         consumer = leaving.consumers.popleft()
         consumer.queue.remove_consumer(consumer)
+        if isinstance(consumer.queue, RemoteQueue):
+            left_elsewhere.append(consumer.queue.until_left(consumer))
         budget.left -= 1
+    for steps in left_elsewhere:
+        yield from steps
     if leaving is not None and channel.leaving is leaving:
         channel.leaving = None
         leaving.gone.happened()

@@ -24,6 +24,8 @@ from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.message.message_headers import MessageHeaders
 from reference_broker.core.queue.enqueue import require_rest
 from reference_broker.core.queue.fan_out import FanOut, all_of, is_too_many
+from reference_broker.core.remote.elsewhere import Elsewhere
+from reference_broker.core.remote.forward import are_all_here, require_room
 from reference_broker.core.vhost.sender_selected import behind_windows
 from reference_broker.core.vhost.traffic import count_routed
 from reference_broker.core.work.until import NotYet, Until
@@ -158,10 +160,11 @@ class Transaction:
         settlements, self._settlements = self._settlements, []
         complete = True
         reached: dict[Queue, None] = {}
+        elsewhere = Elsewhere()
         for publish in publishes:
             while True:
                 try:
-                    complete &= yield from self._publish(publish, reached)
+                    complete &= yield from self._publish(publish, reached, elsewhere)
                 except NotYet as wait:
                     yield wait.until
                 else:
@@ -169,6 +172,8 @@ class Transaction:
             if budget.left <= 0:
                 yield None
         self._forget()
+        yield from elsewhere.until_answered()  # or a crash here could keep the acks alone
+        complete &= not elsewhere.refused
         if settlements:  # They make room at consumers, but what was published was there before.
             for queue in reached:
                 yield from hand_out(queue)
@@ -178,12 +183,13 @@ class Transaction:
             raise ChannelException(ReplyCode.PRECONDITION_FAILED, "partial tx completion")
 
     def _publish(
-        self, publish: _Publish, reached: dict[Queue, None]
+        self, publish: _Publish, reached: dict[Queue, None], elsewhere: Elsewhere
     ) -> Generator[Until | None, None, bool]:
-        """Publish one message; false when a queue refused it."""
+        """Publish one message; false when a queue that is here refused it."""
         target, queues, content, facts, sent = publish
         channel, vhost = self._channel, self._channel.vhost
         there = tuple(queue for queue in queues if not queue.deleted)
+        require_room(there)
         require_rest(there)
         if len(there) < len(queues) and all(queue.expiry.wants_all for queue in there):
             there = ()  # windows alone: there is no queue left whose message they could note
@@ -197,6 +203,11 @@ class Transaction:
             return True
         _count(channel, target, there)
         reached |= dict.fromkeys(there)
+        if not are_all_here(there):
+            there = elsewhere.publish(there, content)
+            if not there:
+                vhost.budget.left -= 1
+                return True
         if is_too_many(there, vhost.budget):
             fan_out = FanOut(there, content, facts, vhost)
             yield from all_of(fan_out)

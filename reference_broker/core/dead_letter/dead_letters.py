@@ -20,7 +20,7 @@ from reference_broker.core.dead_letter.later_death_header import LaterDeath, wit
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.content_frames import FRAME_OVERHEAD
 from reference_broker.core.queue.death import Death, DeathReason, Deaths
-from reference_broker.core.queue.fan_out import distribute
+from reference_broker.core.remote.forward import distribute_anywhere
 
 if TYPE_CHECKING:
     from reference_broker.core.dead_letter.earlier_deaths import EarlierDeaths
@@ -116,7 +116,7 @@ class DeadLetters:
             if sent.hops > HOPS_MAX:
                 self.cycles += len(queues)
                 queues = ()
-        if distribute(queues, sent, facts, self._env, death):
+        if distribute_anywhere(queues, sent, facts, self._env, death):
             self.sent += 1
         else:
             self.unroutable += 1

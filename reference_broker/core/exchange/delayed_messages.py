@@ -21,8 +21,8 @@ from reference_broker.core.message.content import Content
 from reference_broker.core.message.delay_header import delay_ms, with_spent_delay
 from reference_broker.core.message.header import HeaderFacts, headers_of, read_facts
 from reference_broker.core.queue.death import Death, DeathReason
-from reference_broker.core.queue.fan_out import distribute
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.remote.forward import distribute_anywhere
 
 if TYPE_CHECKING:
     from reference_broker.core.base.deadlines import Deadline
@@ -186,7 +186,7 @@ class HeldUntilDue:
         again = has_died(header)
         reached = env.route(self._exchange_name, first, header, copies, again=again) or ()
         death = Death(queue, sequence, content, DeathReason.EXPIRED)
-        distribute(reached, letter, read_facts(header), env, death)
+        distribute_anywhere(reached, letter, read_facts(header), env, death)
 
     def _watch_next(self) -> None:
         when_ms = self._order.next_ms()

@@ -23,7 +23,12 @@ from mqkit.wire import FrameType, WireError, decode_method
 from mqkit.wire.methods import BasicPublish
 from reference_broker.core.access.permission import Action
 from reference_broker.core.access.users import check_user_id
-from reference_broker.core.channel.after_routing import deliver_reply, place, return_unroutable
+from reference_broker.core.channel.after_routing import (
+    deliver_reply,
+    place,
+    publish_away,
+    return_unroutable,
+)
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.direct_reply import addressed
 from reference_broker.core.channel.publish_target import UNRESOLVED, PublishAssembly, PublishTarget
@@ -35,6 +40,7 @@ from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import COPIES_MARK, facts_of, user_id_of
 from reference_broker.core.queue.enqueue import enqueue, require_rest
 from reference_broker.core.queue.fan_out import FanOut, all_of, is_too_many
+from reference_broker.core.remote.forward import are_all_here, require_room
 from reference_broker.core.vhost.sender_selected import resolve_all
 from reference_broker.core.vhost.traffic import count_routed
 from reference_broker.core.work.budget import TABLE_OCTETS_PER_UNIT
@@ -201,6 +207,7 @@ def _publish_with_care(
             queues, header = resolve_all(vhost, exchange, target.routing_key, header, access, route)
     content = Content(target.route, header, body)
     if channel.transaction is None:
+        require_room(queues)
         if counted is None:
             require_rest(queues)
         else:
@@ -211,6 +218,11 @@ def _publish_with_care(
     if channel.transaction is not None:
         channel.transaction.publish(target, queues, content, facts, sent)
         return None
+    if not are_all_here(queues):
+        queues = publish_away(channel, queues, content)
+        if not queues:
+            deliver_reply(channel, target, content)
+            return None
     budget = vhost.budget
     if is_too_many(queues, budget):
         deliver_reply(channel, target, content)
@@ -379,6 +391,7 @@ def _resolve(
         route = _long_route(channel, target, exchange, (), header)
         queues, asked, version = route.result(), route.asked, route.version
     target.plain = not (target.transactional or target.reply_address or vhost.firehose)
+    target.plain = target.plain and are_all_here(queues)
     room = vhost.journal.free_space
     asks = room.scarce or len(header) + body_size > room.plain_bytes
     if (asks or len(queues) > room.plain_entries) and channel.transaction is None:
@@ -391,7 +404,8 @@ def _resolve(
             target.version = version
         return queues
     if channel.transaction is None:
-        require_rest(queues)  # before it is counted
+        require_room(queues)  # before it is counted
+        require_rest(queues)
         vhost.arriving.require_none(header)
         count_routed(vhost, exchange, queues)
     if not queues and channel.confirms is not None:

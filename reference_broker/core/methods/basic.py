@@ -3,7 +3,6 @@ getting, settling."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -28,18 +27,19 @@ from reference_broker.core.access.permission import Action
 from reference_broker.core.arguments.queue_type import check_get
 from reference_broker.core.base.limits import CONSUMERS_MAX, UNACKED_MAX
 from reference_broker.core.channel import direct_reply, settlement
-from reference_broker.core.channel.ack_timeout import timeout_of
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.consume import consume
+from reference_broker.core.channel.got import send_got
+from reference_broker.core.methods.elsewhere import (
+    cancel_elsewhere,
+    consume_elsewhere,
+    get_elsewhere,
+)
 from reference_broker.core.methods.queue import named_queue
 from reference_broker.core.queue.delivery_counts import shown_content
 from reference_broker.core.queue.rest import require_rest
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
-
-_GET_OK = struct.Struct(">HHQ?")
-"""The payload of basic.get-ok, up to the exchange name and routing key; :data:`_COUNT` follows
-those."""
-_COUNT = struct.Struct(">I")
 
 
 def _qos(channel: Channel, method: BasicQos) -> None:
@@ -71,6 +71,9 @@ def _consume(channel: Channel, method: BasicConsume) -> None:
         )
     connection.access.require(Action.READ, "queue", name)
     queue = channel.vhost.queue_for(name, connection)
+    if isinstance(queue, RemoteQueue):
+        consume_elsewhere(channel, queue, tag, method)
+        return
     consume(channel, queue, tag, method)
     if not method.nowait:
         channel.reply(BasicConsumeOk(consumer_tag=tag))
@@ -90,6 +93,9 @@ def _cancel(channel: Channel, method: BasicCancel) -> None:
         require_rest(consumer.queue)
         channel.forget_consumer(method.consumer_tag)
         consumer.queue.remove_consumer(consumer)
+        if isinstance(consumer.queue, RemoteQueue):
+            cancel_elsewhere(channel, consumer, method)
+            return
     elif channel.reply_consumer is not None and channel.reply_consumer.tag == method.consumer_tag:
         direct_reply.cancel(channel)
     if not method.nowait:
@@ -113,6 +119,9 @@ def _get(channel: Channel, method: BasicGet) -> None:
             ReplyCode.PRECONDITION_FAILED,
             f"{UNACKED_MAX} deliveries are unacknowledged on this channel",
         )
+    if isinstance(queue, RemoteQueue):
+        get_elsewhere(channel, queue, method)
+        return
     lease = queue.get(channel, no_ack=method.no_ack)
     if lease is None:
         if queue.ready:
@@ -122,17 +131,9 @@ def _get(channel: Channel, method: BasicGet) -> None:
             queue.note_got_empty()
             channel.reply(BasicGetEmpty())
         return
-    delivery_tag = channel.allot_tag()
-    content = shown_content(lease)
-    got = _GET_OK.pack(60, 71, delivery_tag, lease.redelivered)
-    channel.send_content(got + content.route + _COUNT.pack(queue.ready), content)
-    channel.note_got(delivery_tag, lease, no_ack=method.no_ack)
-    if channel.vhost.firehose is not None:
-        channel.vhost.firehose.delivered((lease,))
+    send_got(channel, lease, shown_content(lease), queue.ready, no_ack=method.no_ack)
     if method.no_ack:
         queue.ack(lease)
-    else:
-        channel.ack_timeout.watch(timeout_of(channel, channel, queue))
 
 
 def _unacked(channel: Channel) -> int:

@@ -28,9 +28,15 @@ from reference_broker.core.channel import direct_reply
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.methods.elsewhere import (
+    declared_elsewhere,
+    delete_elsewhere,
+    purge_elsewhere,
+)
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purge
 from reference_broker.core.queue.rest import require_no_leaving, require_rest
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.vhost.queue_declaration import generated_name
 from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import Agreement, NotYet
@@ -77,10 +83,14 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
     channel.drawn_name = ""
     if method.nowait:
         return
+    durable = queue.durable and not method.passive
+    if isinstance(queue, RemoteQueue):
+        declared_elsewhere(channel, queue, durable=durable)
+        return
     declared = QueueDeclareOk(
         queue=queue.name, message_count=queue.ready, consumer_count=_consumer_count(queue)
     )
-    channel.reply_defined(declared, durable=queue.durable and not method.passive)
+    channel.reply_defined(declared, durable=durable)
 
 
 def _consumer_count(queue: Queue) -> int:
@@ -155,6 +165,9 @@ def _purge(channel: Channel, method: QueuePurge) -> None:
     name = named_queue(channel, method.queue)
     channel.connection.access.require(Action.READ, "queue", name)
     queue = channel.vhost.queue_for(name, channel.connection)
+    if isinstance(queue, RemoteQueue):
+        purge_elsewhere(channel, queue, method)
+        return
     require_rest(queue)
     count = 0
 
@@ -172,6 +185,10 @@ def _purge(channel: Channel, method: QueuePurge) -> None:
 def _delete(channel: Channel, method: QueueDelete) -> None:
     name = named_queue(channel, method.queue)
     channel.connection.access.require(Action.CONFIGURE, "queue", name)
+    queue = channel.vhost.queues.get(name)
+    if isinstance(queue, RemoteQueue):
+        delete_elsewhere(channel, queue, method)
+        return
     durable = _is_durable(channel, name)
 
     waits = answered = False

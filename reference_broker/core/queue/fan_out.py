@@ -136,7 +136,7 @@ class FanOut:
         if not self.refused:
             taking += [window for window in self._windows if not window.deleted]
         source = self._source
-        if source is not None and not _is_there(source):
+        if source is not None and not is_there(source):
             source = None  # its queue was deleted with it
         if taking or source is not None:
             self._store(taking, source)
@@ -162,7 +162,7 @@ def distribute(
     content: Content,
     facts: HeaderFacts,
     env: QueueEnvironment,
-    source: Death,
+    source: Death | Departure,
 ) -> bool:
     """Put a message that comes from a queue into others: at once, or where they are more than the
     turn has room for, in portions that go before everything else. False when no queue took it."""
@@ -184,7 +184,8 @@ def _growth_units(queue: Queue) -> int:
     return units + rows // ROWS_MOVED_PER_UNIT if rows in _FULL_COLUMNS else units
 
 
-def _is_there(source: Death | Departure) -> bool:
+def is_there(source: Death | Departure) -> bool:
+    """True while the message is in the queue that it is to leave, if it ever was."""
     if source.sequence < 0:
         return True
     index = source.queue.index_of(source.sequence)

@@ -33,6 +33,7 @@ from reference_broker.core.message.content import Content
 from reference_broker.core.message.copy_keys import cc_keys
 from reference_broker.core.message.header import HEADERS, headers_of, read_facts, split_properties
 from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.remote.forward import send_away
 
 if TYPE_CHECKING:
     from reference_broker.core.base.peer import Peer
@@ -145,7 +146,9 @@ class Firehose:
         queues = self._vhost.route(TRACE_EXCHANGE, text, header, again=True)
         if queues:
             copy = Content(_SELF + encode_shortstr(text, LENIENT), header, content.body)
-            enqueue(queues, copy, read_facts(header), self._vhost)
+            here, _ = send_away(queues, copy, None)
+            if here:
+                enqueue(here, copy, read_facts(header), self._vhost)
 
 
 def _properties(header: bytes) -> dict[str, Any]:

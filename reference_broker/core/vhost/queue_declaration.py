@@ -34,6 +34,7 @@ from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
 from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.rest import require_no_leaving, require_rest
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.vhost.exclusive_queues import ExclusiveQueues
 from reference_broker.core.vhost.method_access import UNRESTRICTED, DeclareAccess
 from reference_broker.core.vhost.queue_deletion import UnusedQueues, deletion
@@ -43,6 +44,7 @@ from reference_broker.core.work.until import NotYet, Until
 from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
+    from reference_broker.core.remote.ports import Home
     from reference_broker.core.vhost.topology import Topology
     from reference_broker.core.vhost.vhost import VHost
     from reference_broker.core.work.task import Steps
@@ -97,6 +99,25 @@ def queue_of(
         limits=limits,
         env=vhost,
         deduplication=window,
+    )
+    vhost.policies.adopt_queue(queue)
+    return queue
+
+
+def remote_queue_of(
+    vhost: VHost, wanted: QueueDefinition, owner: object | None, home: Home
+) -> Queue:
+    """The stand-in for a queue of another node, with its policies."""
+    queue = RemoteQueue(
+        home=home,
+        id=wanted.id,
+        name=wanted.name,
+        durable=wanted.durable,
+        auto_delete=wanted.auto_delete,
+        owner=owner,
+        arguments=wanted.arguments,
+        limits=parse_stored(wanted.arguments, wanted.name, vhost.name),
+        env=vhost,
     )
     vhost.policies.adopt_queue(queue)
     return queue
@@ -253,16 +274,19 @@ class QueueDeclarations:
         self.enter(queue)
         return queue
 
-    def enter_agreed(self, definition: QueueDefinition, *, is_here: bool) -> None:
-        """Have a queue whose name is free be there, as was agreed; ``is_here`` is false for a queue
-        of another node. An exclusive one is that connection's which has declared it; if that has
-        ended by now, the queue goes."""
+    def enter_agreed(self, definition: QueueDefinition, home: Home | None) -> None:
+        """Have a queue whose name is free be there, as was agreed; ``home`` is the other node that
+        has it. An exclusive one is that connection's which has declared it; if that has ended by
+        now, the queue goes."""
         owner: object | None = None
-        if definition.exclusive and is_here:
+        if definition.exclusive and home is None:
             owner = self._claims.get(definition.name, {}).get(definition.id, _NOBODY)
         elif definition.exclusive:
             owner = _ANOTHER_NODES
-        queue = stored_queue(self._vhost, definition, None, owner)
+        if home is None:
+            queue = stored_queue(self._vhost, definition, None, owner)
+        else:
+            queue = remote_queue_of(self._vhost, definition, owner, home)
         self.enter(queue)
         if owner is _NOBODY:
             self._vhost.work.start(self.ending(queue), self._name)

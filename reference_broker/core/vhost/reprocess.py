@@ -17,6 +17,7 @@ from reference_broker.core.message.header import headers_of, read_facts
 from reference_broker.core.queue.death import is_in_doubt
 from reference_broker.core.queue.enqueue import store
 from reference_broker.core.queue.fan_out import FanOut, is_too_many
+from reference_broker.core.remote.forward import are_all_here, distribute_anywhere
 from reference_broker.core.work.budget import DEAD_LETTER_UNITS, FAN_OUT_UNITS
 from reference_broker.errors import ChannelException, ConnectionException
 
@@ -79,7 +80,9 @@ def reprocess(lease: Lease, vhost: VHost, access: Access) -> bool:
     if departure is None:
         return False
     facts = read_facts(letter.header)
-    if is_too_many(targets, vhost.budget):
+    if not are_all_here(targets):
+        distribute_anywhere(targets, letter, facts, vhost, departure)
+    elif is_too_many(targets, vhost.budget):
         vhost.mark_urgent(FanOut(targets, letter, facts, vhost, departure))
     else:
         vhost.budget.left -= DEAD_LETTER_UNITS + FAN_OUT_UNITS * len(targets)

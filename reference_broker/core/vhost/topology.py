@@ -51,6 +51,7 @@ from reference_broker.core.journal.journal import Journal
 from reference_broker.core.queue.delayed_returns import restore_delays
 from reference_broker.core.queue.delivery_counts import restore_counts
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.vhost.binding_removal import BindingRemoval
 from reference_broker.core.vhost.queue_declaration import stored_queue
 from reference_broker.core.vhost.topology_size import (
@@ -77,7 +78,7 @@ BINDINGS_PER_UNIT = 32
 class Topology:
     """The objects of one virtual host. ``exchanges`` and ``queues`` are in order of declaration;
     only methods here change them. ``queues_by_id`` has inner queues too, and those of the broker's
-    other virtual hosts.
+    other virtual hosts; but none whose home is another node.
 
     ``changed`` is called after every change that can alter a route, and ``end_queue`` with an inner
     queue that is gone. What goes with many bindings goes in steps, some in each turn; call
@@ -267,7 +268,9 @@ class Topology:
         self.changed()
 
     def _enter_queue(self, queue: Queue) -> None:
-        self.queues[queue.name] = self.queues_by_id[queue.id] = queue
+        self.queues[queue.name] = queue
+        if not isinstance(queue, RemoteQueue):
+            self.queues_by_id[queue.id] = queue
         self.held_bytes += queue_bytes(queue)
 
     def add_binding(self, binding: Binding) -> None:
@@ -295,7 +298,8 @@ class Topology:
     def drop_queue(self, queue: Queue) -> Steps:
         """Remove the queue, now, and then its bindings, and the auto-delete exchanges that those
         were the last bindings of. Its messages and consumers are left alone."""
-        del self.queues[queue.name], self.queues_by_id[queue.id]
+        del self.queues[queue.name]
+        self.queues_by_id.pop(queue.id, None)  # which has those of this node alone
         self.held_bytes -= queue_bytes(queue)
         if queue.deduplication is not None:
             self._drop_inner(QUEUE_SEEN, queue.name, queue.deduplication.queue)

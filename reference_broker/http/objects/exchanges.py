@@ -16,6 +16,8 @@ from reference_broker.core.exchange.exchange import Exchange
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.fan_out import FanOut, all_of
+from reference_broker.core.remote.elsewhere import Elsewhere
+from reference_broker.core.remote.forward import require_room
 from reference_broker.core.vhost.method_access import Access
 from reference_broker.core.vhost.sender_selected import resolve_all
 from reference_broker.core.vhost.traffic import Traffic, count_routed
@@ -200,34 +202,42 @@ class Exchanges:
             refuse_while_short(broker)
             vhost = vhost_of(broker, request)
             name = exchange_name(request, "exchange")
-            fan_out = _publish(vhost, name, message, entered(broker, request, vhost))
+            elsewhere = Elsewhere()
+            access = entered(broker, request, vhost)
+            routed, fan_out = _publish(vhost, name, message, access, elsewhere)
         if fan_out is not None:
             await self._inputs.perform(all_of(fan_out), vhost.name)
         broker.memory.received(len(message.body))
         if broker.journal.tail != tail_before:
             await self._inputs.on_disk()
-        if fan_out is not None and fan_out.refused:
+        await self._inputs.perform(elsewhere.until_answered(), vhost.name)
+        if elsewhere.refused or (fan_out is not None and fan_out.refused):
             raise bad_request("rejected Unable to publish message. Check queue limits.")
-        return json_response({"routed": fan_out is not None})
+        return json_response({"routed": routed})
 
 
 def _publish(
-    vhost: VHost, exchange_name: str, message: PublishRequest, access: Access
-) -> FanOut | None:
-    """Route the message in an input of the core. Returns its way into the queues, which is still to
-    be gone; ``None`` where there are none."""
+    vhost: VHost,
+    exchange_name: str,
+    message: PublishRequest,
+    access: Access,
+    elsewhere: Elsewhere,
+) -> tuple[bool, FanOut | None]:
+    """Route the message in an input of the core, and send it to the queues of other nodes. Returns
+    whether there are any queues, and its way into those here, which is still to be gone."""
     access.require_publish(exchange_name)
     exchange = vhost.exchange_for_publish(exchange_name)
     routing_key = message.routing_key[1:].decode()
     access.require_topic(Action.WRITE, exchange, routing_key)
     queues, header = resolve_all(vhost, exchange, routing_key, message.header, access)
     vhost.arriving.require_none(header)
+    require_room(queues)
     exchange.published += 1
     count_routed(vhost, exchange, queues)
     vhost.traffic.past = vhost.traffic.past.plus(
         Traffic(publish=1, confirm=1, return_unroutable=0 if queues else 1)
     )
-    if not queues:
-        return None
     content = Content(encode_shortstr(exchange.name) + message.routing_key, header, message.body)
-    return FanOut(queues, content, facts_of(header), vhost)
+    here = elsewhere.publish(queues, content)
+    fan_out = FanOut(here, content, facts_of(header), vhost) if here else None
+    return bool(queues), fan_out

@@ -120,9 +120,7 @@ def _an_exclusive_queue_outlives_its_connection(patch: Patch) -> None:
 def _every_node_owns_an_exclusive_queue(patch: Patch) -> None:
     """So nobody's is a queue whose connection is another node's, and each ends it."""
     enter = QueueDeclarations.enter_agreed
-    patch.setattr(
-        QueueDeclarations, "enter_agreed", lambda self, it, is_here: enter(self, it, is_here=True)
-    )
+    patch.setattr(QueueDeclarations, "enter_agreed", lambda self, it, home: enter(self, it, None))
 
 
 def _bindings_of_what_is_gone_stay(patch: Patch) -> None:

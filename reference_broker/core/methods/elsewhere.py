@@ -1,0 +1,189 @@
+"""The methods that ask a queue whose home is another node. Each waits for the home's answer with
+the channel suspended, so that what a client sends behind it comes after it there, too.
+
+While the home is down each is refused with 404, as RabbitMQ does for a classic queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mqkit.wire import encode_table
+from mqkit.wire.methods import (
+    BasicCancel,
+    BasicCancelOk,
+    BasicConsume,
+    BasicConsumeOk,
+    BasicGet,
+    BasicGetEmpty,
+    QueueDeclareOk,
+    QueueDelete,
+    QueueDeleteOk,
+    QueuePurge,
+    QueuePurgeOk,
+)
+from reference_broker.core.arguments.queue_type import check_conditional_deletion
+from reference_broker.core.base.names import described
+from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.channel.consume import new_consumer
+from reference_broker.core.channel.got import send_got
+from reference_broker.core.queue.removal import NO_CONTENT
+from reference_broker.core.remote.ports import Counts, Terms
+from reference_broker.core.remote.remote_queue import RemoteQueue
+from reference_broker.core.work.task import agreed
+from reference_broker.errors import ChannelException, ReplyCode
+
+if TYPE_CHECKING:
+    from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.channel.consumer import Consumer
+    from reference_broker.core.queue.lease import Lease
+    from reference_broker.core.work.task import Steps
+
+
+def consume_elsewhere(channel: Channel, queue: RemoteQueue, tag: str, method: BasicConsume) -> None:
+    """basic.consume, with a ``tag`` that is free."""
+    consumer = new_consumer(channel, queue, tag, method)
+    table = encode_table(method.arguments)[_LENGTH_OCTETS:]
+    terms = Terms(tag, consumer.no_ack, consumer.exclusive, table)
+
+    def steps() -> Steps:
+        attachment = yield from queue.attach(consumer, terms)
+        if channel.state in _GONE:
+            queue.remove_consumer(consumer)
+            return
+        channel.add_consumer(consumer)
+        attachment.begin()
+
+    def answer() -> None:
+        if channel.state is ChannelState.OPEN and not method.nowait:
+            channel.reply(BasicConsumeOk(consumer_tag=tag))
+
+    channel.perform(steps(), answer, _ids(method))
+
+
+def cancel_elsewhere(channel: Channel, consumer: Consumer, method: BasicCancel) -> None:
+    """basic.cancel of a consumer that was removed from its queue here."""
+    assert isinstance(consumer.queue, RemoteQueue)
+
+    def answer() -> None:
+        if channel.state is ChannelState.OPEN and not method.nowait:
+            channel.reply(BasicCancelOk(consumer_tag=method.consumer_tag))
+
+    channel.perform(consumer.queue.until_left(consumer), answer, _ids(method))
+
+
+def get_elsewhere(channel: Channel, queue: RemoteQueue, method: BasicGet) -> None:
+    """basic.get. A message that comes for a channel that has ended goes back unseen."""
+    found: list[tuple[Lease | None, int]] = []
+
+    def steps() -> Steps:
+        found.append((yield from queue.fetch(channel, no_ack=method.no_ack)))
+
+    def answer() -> None:
+        lease, left = found[0]
+        if channel.state is not ChannelState.OPEN:
+            if lease is not None and not method.no_ack:
+                queue.give_back_unseen(lease)
+        elif lease is None:
+            channel.note_got_empty()
+            channel.reply(BasicGetEmpty())
+        else:
+            send_got(channel, lease, lease.content, left, no_ack=method.no_ack)
+            lease.content = NO_CONTENT  # the home has the message as long as it is unacked
+
+    channel.perform(steps(), answer, _ids(method))
+
+
+def declared_elsewhere(channel: Channel, queue: RemoteQueue, *, durable: bool) -> None:
+    """The answer to queue.declare, with the counts of the home."""
+
+    def answer(counts: Counts) -> None:
+        ok = QueueDeclareOk(
+            queue=queue.name,
+            message_count=counts.ready,
+            consumer_count=counts.declared_consumers,
+        )
+        channel.reply_defined(ok, durable=durable)
+
+    _with_counts(channel, queue, answer, (50, 10))
+
+
+def _with_counts(
+    channel: Channel,
+    queue: RemoteQueue,
+    then: Callable[[Counts], None],
+    ids: tuple[int, int],
+) -> None:
+    found: list[Counts] = []
+
+    def steps() -> Steps:
+        found.append((yield from queue.count()))
+
+    def answer() -> None:
+        if channel.state is ChannelState.OPEN:
+            then(found[0])
+
+    channel.perform(steps(), answer, ids)
+
+
+def purge_elsewhere(channel: Channel, queue: RemoteQueue, method: QueuePurge) -> None:
+    """queue.purge."""
+    purged: list[int] = []
+
+    def steps() -> Steps:
+        purged.append((yield from queue.purge()))
+
+    def answer() -> None:
+        if channel.state is ChannelState.OPEN and not method.nowait:
+            channel.reply(QueuePurgeOk(message_count=purged[0]))
+
+    channel.perform(steps(), answer, _ids(method))
+
+
+def delete_elsewhere(channel: Channel, queue: RemoteQueue, method: QueueDelete) -> None:
+    """queue.delete: the conditions are the home's to know, and the definition is everybody's."""
+    vhost = channel.vhost
+    check_conditional_deletion(
+        queue.limits.queue_type,
+        queue.name,
+        vhost.name,
+        if_unused=method.if_unused,
+        if_empty=method.if_empty,
+    )
+    counted: list[int] = []
+    delete = partial(vhost.delete_queue, queue.name, owner=channel.connection)
+
+    def steps() -> Steps:
+        counts = yield from queue.count()
+        counted.append(counts.ready)
+        _check_conditions(queue, counts, method)
+        yield from agreed(delete)
+
+    def answer() -> None:
+        if channel.state is ChannelState.OPEN and not method.nowait:
+            ok = QueueDeleteOk(message_count=counted[0])
+            channel.reply_defined(ok, durable=queue.durable)
+
+    channel.perform(steps(), answer, _ids(method))
+
+
+def _check_conditions(queue: RemoteQueue, counts: Counts, method: QueueDelete) -> None:
+    resource = described("queue", queue.name, queue.env.vhost_name)
+    if method.if_empty and counts.ready:
+        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} not empty")
+    if method.if_unused and counts.consumers:
+        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} in use")
+
+
+_LENGTH_OCTETS = 4
+"""Octets of a field table's length, with which it begins."""
+
+_GONE = (ChannelState.CLOSED, ChannelState.CLOSING)
+
+
+def _ids(
+    method: BasicConsume | BasicCancel | BasicGet | QueuePurge | QueueDelete,
+) -> tuple[int, int]:
+    return method.CLASS_ID, method.METHOD_ID

@@ -1,0 +1,200 @@
+"""A consumer of this node at a queue of another: what it is granted, and what has come for it.
+
+The home counts by what it was granted, this node by what the consumer has room for. So a message
+may come when the room is gone: the client has stopped reading, or the channel's prefetch was used
+up by another queue. It waits here, as unseen as in the queue, until there is room again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Protocol
+
+from reference_broker.core.base.transitions import TransitionTable
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.ports import ConsumerPort
+from reference_broker.core.queue.removal import NO_CONTENT
+from reference_broker.core.remote.ports import Settlement
+from reference_broker.core.work.until import Until
+
+if TYPE_CHECKING:
+    from reference_broker.core.message.content import Content
+    from reference_broker.core.remote.remote_queue import RemoteQueue
+    from reference_broker.errors import ChannelException
+
+WINDOW_MESSAGES = 256
+"""Messages that a consumer is granted beyond those that it has got, at most."""
+
+WINDOW_BYTES = 1024 * 1024
+"""Octets of bodies, likewise."""
+
+
+class RemoteConsumer(ConsumerPort, Protocol):
+    """A consumer of this node, as its attachment sees it."""
+
+    def room(self) -> int:
+        """Messages that may be delivered now; 0 has it be woken when there may be more."""
+        ...
+
+    def cancelled_by_broker(self) -> None:
+        """Tell the client that the queue is gone."""
+        ...
+
+
+class AttachmentState(Enum):
+    """The state of a consumer at its queue's home."""
+
+    ATTACHING = auto()
+    ATTACHED = auto()
+    DETACHING = auto()
+    OVER = auto()
+
+
+class AttachmentEvent(Enum):
+    """An event of an attachment: the home's answers, the consumer's leave, the home's loss."""
+
+    ATTACHED = auto()
+    REFUSED = auto()
+    LEAVE = auto()
+    DETACHED = auto()
+    GONE = auto()
+
+
+_S, _E = AttachmentState, AttachmentEvent
+ATTACHMENT_TABLE = TransitionTable(
+    {
+        (_S.ATTACHING, _E.ATTACHED): _S.ATTACHED,
+        (_S.ATTACHING, _E.REFUSED): _S.OVER,
+        (_S.ATTACHING, _E.LEAVE): _S.DETACHING,
+        (_S.DETACHING, _E.ATTACHED): _S.DETACHING,
+        (_S.DETACHING, _E.REFUSED): _S.OVER,
+        (_S.ATTACHED, _E.LEAVE): _S.DETACHING,
+        (_S.DETACHING, _E.LEAVE): _S.DETACHING,
+        (_S.DETACHING, _E.DETACHED): _S.OVER,
+        (_S.OVER, _E.LEAVE): _S.OVER,
+        (_S.ATTACHING, _E.GONE): _S.OVER,
+        (_S.ATTACHED, _E.GONE): _S.OVER,
+        (_S.DETACHING, _E.GONE): _S.OVER,
+    }
+)
+
+
+class Attachment:
+    """The attachment of ``consumer`` to ``queue``, and the
+    :class:`~reference_broker.core.remote.ports.Taker` of its deliveries. Nothing is granted before
+    :meth:`begin`. ``gone`` is called when the queue, or its home, is."""
+
+    __slots__ = (
+        "_arrived", "_consumer", "_delivered_bytes", "_given", "_granted", "_queue", "_waiting",
+        "changed", "error", "gone", "is_begun", "number", "state",
+    )  # fmt: skip
+
+    def __init__(
+        self, queue: RemoteQueue, consumer: RemoteConsumer, gone: Callable[[], None]
+    ) -> None:
+        self.state = AttachmentState.ATTACHING
+        self.number = 0
+        self.error: ChannelException | None = None
+        """The reason why it was refused."""
+        self.changed = Until()
+        """Happens with each answer of the home."""
+        self.is_begun = False
+        self.gone = gone
+        self._queue = queue
+        self._consumer = consumer
+        self._waiting: deque[tuple[int, bool, Content]] = deque()
+        self._arrived = self._given = self._granted = self._delivered_bytes = 0
+
+    def begin(self) -> None:
+        """Let the consumer get messages from now on."""
+        self.is_begun = True
+        self._queue.wake(self._consumer)
+
+    def leave(self) -> None:
+        """Have the consumer leave: it gets nothing any more, at once. Idempotent."""
+        before = self.state
+        self._move(AttachmentEvent.LEAVE)
+        unseen = [number for number, _, _ in self._waiting]
+        self._waiting.clear()
+        if self._consumer.no_ack:
+            unseen = []  # they were acked as they went out, as they are at a consumer next door
+        if unseen:
+            self._queue.settlements.add(Settlement.UNSEEN, unseen)
+        if before is AttachmentState.ATTACHING or before is AttachmentState.ATTACHED:
+            self._queue.home.detach(self.number)
+
+    # What the home says: see Taker.
+
+    def attached(self) -> None:
+        self._move(AttachmentEvent.ATTACHED)
+        self.changed.happened()
+
+    def refused(self, error: ChannelException) -> None:
+        self.error = error
+        self._move(AttachmentEvent.REFUSED)
+        self.changed.happened()
+
+    def deliver(self, number: int, redelivered: bool, content: Content) -> None:
+        queue = self._queue
+        queue.renew()
+        self._arrived += 1
+        if self.state is AttachmentState.DETACHING:
+            if not self._consumer.no_ack:
+                queue.settlements.add(Settlement.UNSEEN, (number,))
+            return
+        self._waiting.append((number, redelivered, content))
+        queue.wake(self._consumer)
+
+    def detached(self) -> None:
+        self._move(AttachmentEvent.DETACHED)
+        self.changed.happened()
+
+    def lost(self) -> None:
+        """The queue, or the way to it, is gone: :meth:`~.ports.Taker.gone`."""
+        self._waiting.clear()
+        self._move(AttachmentEvent.GONE)
+        self.changed.happened()
+        self.gone()
+
+    def _move(self, event: AttachmentEvent) -> None:
+        self.state = ATTACHMENT_TABLE.after(self.state, event)
+
+    # Handing out
+
+    def go_on(self) -> bool:
+        """Hand out what waits, as far as the consumer has room, and ask for more. False when the
+        budget is spent before."""
+        queue, consumer = self._queue, self._consumer
+        budget, waiting = queue.env.budget, self._waiting
+        while waiting and consumer.capacity():
+            if budget.left <= 0:
+                return False
+            self._hand_out(*waiting.popleft())
+            budget.left -= 1
+        if self.is_begun and self.state is AttachmentState.ATTACHED:
+            self._grant()
+        return True
+
+    def _hand_out(self, number: int, redelivered: bool, content: Content) -> None:
+        queue, consumer = self._queue, self._consumer
+        lease = Lease(queue, number, content, redelivered, number, consumer)
+        if not consumer.no_ack:
+            queue.leases[number] = lease
+        consumer.deliver(lease)
+        queue.note_delivered(queue.lease_number + 1, consumer.no_ack, redelivered)
+        if queue.env.firehose is not None:
+            queue.env.firehose.delivered((lease,))
+        lease.content = NO_CONTENT  # the home has the message as long as it is unacked
+        self._given += 1
+        self._delivered_bytes += len(content.body)
+
+    def _grant(self) -> None:
+        """Have the home send as much as there is room for. A grant costs a frame, so none goes
+        while more than half of the last one is still to come."""
+        room = min(self._consumer.room(), WINDOW_MESSAGES)
+        total = self._given + room
+        if total > self._granted and self._granted - self._arrived <= room // 2:
+            self._granted = total
+            self._queue.home.grant(self.number, total, self._delivered_bytes + WINDOW_BYTES)

@@ -155,7 +155,7 @@ def one_too_many(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("prefetch", worlds=running)
 def prefetch_ignored(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Consumer, "_room", lambda self: UNLIMITED)
+    patch.setattr(Consumer, "room", lambda self: UNLIMITED)
 
 
 @mutant("redelivered", worlds=running)

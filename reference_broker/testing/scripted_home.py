@@ -71,7 +71,7 @@ class ScriptedHome:
     def detach(self, attachment: int) -> None:
         self.asked.append(("detach", attachment))
 
-    def settle(self, queue_id: int, how: Settlement, numbers: Sequence[int]) -> None:
+    def end_leases(self, queue_id: int, how: Settlement, numbers: Sequence[int]) -> None:
         self.asked.append(("settle", queue_id, how, tuple(numbers)))
 
     def get(self, queue_id: int, no_ack: bool, told: Told) -> None:

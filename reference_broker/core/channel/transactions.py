@@ -189,7 +189,9 @@ class Transaction:
         target, queues, content, facts, sent = publish
         channel, vhost = self._channel, self._channel.vhost
         there = tuple(queue for queue in queues if not queue.deleted)
-        require_room(there)
+        is_here = are_all_here(there)
+        if not is_here:
+            require_room(there)
         require_rest(there)
         if len(there) < len(queues) and all(queue.expiry.wants_all for queue in there):
             there = ()  # windows alone: there is no queue left whose message they could note
@@ -203,7 +205,7 @@ class Transaction:
             return True
         _count(channel, target, there)
         reached |= dict.fromkeys(there)
-        if not are_all_here(there):
+        if not is_here:
             there = elsewhere.publish(there, content)
             if not there:
                 vhost.budget.left -= 1

@@ -206,8 +206,10 @@ def _publish_with_care(
             route = partial(_route, channel, target)
             queues, header = resolve_all(vhost, exchange, target.routing_key, header, access, route)
     content = Content(target.route, header, body)
+    is_here = are_all_here(queues)
     if channel.transaction is None:
-        require_room(queues)
+        if not is_here:
+            require_room(queues)
         if counted is None:
             require_rest(queues)
         else:
@@ -218,7 +220,7 @@ def _publish_with_care(
     if channel.transaction is not None:
         channel.transaction.publish(target, queues, content, facts, sent)
         return None
-    if not are_all_here(queues):
+    if not is_here:
         queues = publish_away(channel, queues, content)
         if not queues:
             deliver_reply(channel, target, content)

@@ -56,7 +56,10 @@ class Queue:
     all of them are here, nothing is handed out, expired or dropped, since 1,001 would go before 1.
     ``cut_first``: what a length limit is to drop goes before consumers get any. ``purging`` is
     there during a purge, and happens at its end: what was unacked does not come back before.
+    ``is_elsewhere`` is true of the stand-in for a queue of another node.
     """
+
+    is_elsewhere = False
 
     __slots__ = (
         "acked", "arguments", "arrived_in_doubt", "auto_delete", "backlog", "busy_since_s",

@@ -55,7 +55,7 @@ class Taker(Protocol):
         ...
 
     def deliver(self, number: int, redelivered: bool, content: Content) -> None:
-        """A message, as the lease of that number, to be settled by :meth:`Home.settle` (not where
+        """A message, as the lease of that number, to be ended by :meth:`Home.end_leases` (not where
         the terms say ``no_ack``)."""
         ...
 
@@ -151,7 +151,7 @@ class Home(Protocol):
         """Have the consumer leave the queue: :meth:`Taker.detached` follows. Idempotent."""
         ...
 
-    def settle(self, queue_id: int, how: Settlement, numbers: Sequence[int]) -> None:
+    def end_leases(self, queue_id: int, how: Settlement, numbers: Sequence[int]) -> None:
         """End the leases of these numbers, in this order. Those that the queue has no more are
         counted there, and nothing else happens."""
         ...

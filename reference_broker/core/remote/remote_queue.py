@@ -35,6 +35,8 @@ class RemoteQueue(Queue):
 
     __slots__ = ("_attachments", "_era", "home", "settlements")
 
+    is_elsewhere = True
+
     def __init__(
         self,
         *,

@@ -42,7 +42,7 @@ class Settlements:
             return
         runs, self._runs = self._runs, []
         for how, numbers in runs:
-            home.settle(queue_id, how, numbers)
+            home.end_leases(queue_id, how, numbers)
 
     def forget(self) -> None:
         """The leases have become stale."""

@@ -1,5 +1,5 @@
-"""Testing with mqkit: a broker in the test's process, and a real RabbitMQ, PostgreSQL or etcd
-for the time of a test.
+"""Testing with mqkit: a broker in the test's process, and a cluster of real ones, a RabbitMQ, a
+PostgreSQL or an etcd for the time of a test.
 
 The only room of mqkit that may import :mod:`reference_broker`, which is loaded when it is used.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mqkit.lazy_names import lazy_names
+from mqkit.testing.cluster import Cluster, ClusterUnavailable, cluster
 from mqkit.testing.etcd import Etcd, EtcdUnavailable, etcd
 from mqkit.testing.postgresql import PostgreSQL, PostgreSQLUnavailable, postgresql
 from mqkit.testing.rabbitmq import RabbitMQ, RabbitMQUnavailable, Source, rabbitmq
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Broker",
+    "Cluster",
+    "ClusterUnavailable",
     "Etcd",
     "EtcdUnavailable",
     "PostgreSQL",
@@ -29,6 +32,7 @@ __all__ = [
     "RabbitMQUnavailable",
     "Source",
     "assert_published",
+    "cluster",
     "delivery",
     "etcd",
     "postgresql",

@@ -1,9 +1,12 @@
 """A node of a cluster: it joins, reads the metadata, shows that it is there, and serves.
 
-    JOINING --joined--> LOADING --view is whole--> APPEARING --own live key seen--> SERVING
-       |                                                                              |
-       +--refused--> ENDED <------- another run of the node has joined ---------------+
+    JOINING --joined--> LOADING --view is whole--> PREPARING --prepared--> APPEARING
+       |                                                                       |
+       |                                                       own live key seen
+       |                                                                       v
+       +--refused--> ENDED <------- another run of the node has joined ---- SERVING
 
+While it is PREPARING its process gives queues their messages: nobody knows yet that it is there.
 It serves clients only when its view has its own ``live/`` key: from then on every other node waits
 for it before it says -ok (:mod:`~reference_broker.cluster.metadata.barrier`), and everything that
 was agreed before is in its view.
@@ -35,6 +38,7 @@ class NodeStage(Enum):
 
     JOINING = auto()
     LOADING = auto()
+    PREPARING = auto()
     APPEARING = auto()
     SERVING = auto()
     ENDED = auto()
@@ -45,6 +49,7 @@ class NodeEvent(Enum):
 
     JOINED = auto()
     LOADED = auto()
+    PREPARED = auto()
     SEEN = auto()
     ENDED = auto()
 
@@ -52,7 +57,8 @@ class NodeEvent(Enum):
 NODE_TABLE = TransitionTable(
     {
         (NodeStage.JOINING, NodeEvent.JOINED): NodeStage.LOADING,
-        (NodeStage.LOADING, NodeEvent.LOADED): NodeStage.APPEARING,
+        (NodeStage.LOADING, NodeEvent.LOADED): NodeStage.PREPARING,
+        (NodeStage.PREPARING, NodeEvent.PREPARED): NodeStage.APPEARING,
         (NodeStage.APPEARING, NodeEvent.SEEN): NodeStage.SERVING,
         **{(stage, NodeEvent.ENDED): NodeStage.ENDED for stage in NodeStage},
     }
@@ -70,6 +76,11 @@ class NodeOwner(Protocol):
         """The node is a member; it may have links with others from now on. Called once."""
         ...
 
+    def loaded(self) -> None:
+        """The view is whole. Make what is needed of it, and call :meth:`ClusterNode.prepared` then,
+        which may be now. Changes can be proposed. Called once."""
+        ...
+
     def serving(self, joined: Joined) -> None:
         """The node may serve clients from now on. Called once."""
         ...
@@ -77,6 +88,10 @@ class NodeOwner(Protocol):
     def ended(self, reason: str) -> None:
         """The node can't be one of the cluster, or is one no longer: say ``reason``, and end the
         process. Called once, and nothing after it."""
+        ...
+
+    def waits(self, text: str) -> None:
+        """What the node waits for, in one line. Called with each attempt."""
         ...
 
     def report(self, text: str) -> None:
@@ -171,7 +186,7 @@ class ClusterNode:
 
     def waits(self, reason: str) -> None:
         """Say why the node has not joined yet."""
-        self._owner.report(f"waiting for etcd: {reason}")
+        self._owner.waits(f"waiting for etcd: {reason}")
 
     # Appearing (a PresenceOwner)
 
@@ -180,6 +195,14 @@ class ClusterNode:
             return
         self.stage = NODE_TABLE.after(self.stage, NodeEvent.LOADED)
         self.proposals.begin()
+        self._owner.loaded()
+
+    def prepared(self) -> None:
+        """The process has made of the view what it needs: have others know that it is there. To be
+        called once; a node that has ended does nothing."""
+        if self.stage is NodeStage.ENDED:
+            return
+        self.stage = NODE_TABLE.after(self.stage, NodeEvent.PREPARED)
         assert self._presence is not None
         self._lease = self._coordinator.keep_lease(LEASE_TTL_S, self._presence)
 

@@ -39,7 +39,9 @@ from reference_broker.core.channel.transactions import TransactionSpace
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.connection.open_handshakes import OpenHandshakes
 from reference_broker.core.definition_kinds import refuse_unknown_kinds
+from reference_broker.core.exchange.definitions import decode_queue
 from reference_broker.core.index.memory_window import MemoryWindow
+from reference_broker.core.journal.definition_keys import INNER_QUEUES, QUEUE_SEEN
 from reference_broker.core.journal.definition_store import Change, DefinitionStore
 from reference_broker.core.journal.journal import EntryColumns, Fetched, Journal
 from reference_broker.core.memory_watermark import MemoryWatermark
@@ -181,6 +183,21 @@ class Broker:
         self.is_new = not any(key.partition("/")[0] in kinds for key in definitions)
         if not self.is_new:
             self.access.restore(definitions)
+
+    def restore_own(self, definitions: Mapping[str, bytes]) -> None:
+        """Recovery of a node of a cluster, in place of :meth:`restore`: what its own log has beside
+        messages. The inner queues there are for owners that are still to come; those of owners that
+        don't come are told by :meth:`take_unowned`. Raises :exc:`Corrupt`."""
+        self._clock_mark.restore(definitions)
+        for key, value in definitions.items():
+            if key.partition("/")[0] in (*INNER_QUEUES, QUEUE_SEEN):
+                self._parts.kept_inner_ids[key] = decode_queue(value).id
+
+    def take_unowned(self) -> list[str]:
+        """The keys of inner queues whose owners have not come by now, and never will."""
+        keys = list(self._parts.kept_inner_ids)
+        self._parts.kept_inner_ids.clear()
+        return keys
 
     def note_set_up(self) -> None:
         """Have a later start know that this broker was set up once: the first user does not come

@@ -19,12 +19,13 @@ from reference_broker.core.journal.definition_keys import (
     DELAYS,
     EXCHANGE,
     INNER_QUEUES,
+    NODE_MARK,
     QUEUE,
     QUEUE_SEEN,
 )
 from reference_broker.core.policy.global_parameters import GLOBAL_PARAMETER
 from reference_broker.core.policy.policy import PolicyKind
-from reference_broker.errors import LaterVersion
+from reference_broker.errors import ClusterRefused, LaterVersion
 
 IGNORABLE = "~"
 """The first octet in the name of a kind that an earlier version may pass over."""
@@ -50,8 +51,14 @@ KNOWN_KINDS = (
 
 def refuse_unknown_kinds(keys: Iterable[str], version: str) -> None:
     """Raises :exc:`LaterVersion` when one of ``keys`` is of a kind that this ``version`` doesn't
-    know."""
+    know, and :exc:`ClusterRefused` for the folder of a node of a cluster: it is for a broker on its
+    own."""
     kinds = dict.fromkeys(key.partition("/")[0] for key in keys)
+    if NODE_MARK in kinds:
+        raise ClusterRefused(
+            "the data folder is that of a node of a cluster, and its definitions are in etcd: start"
+            " it with --cluster-name and what belongs to that, or use another folder"
+        )
     unknown = [kind for kind in kinds if kind not in KNOWN_KINDS and kind[:1] != IGNORABLE]
     if unknown:
         named = ", ".join(repr(kind) for kind in sorted(unknown))

@@ -6,6 +6,7 @@ Secrets are not shown in a repr.
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from pathlib import Path
 from reference_broker.core.access.mechanisms import DEFAULT_MECHANISMS, EXTERNAL, MECHANISMS
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, MIB, Limits
 from reference_broker.errors import BadConfiguration
+from reference_broker.runtime.cluster_settings import ClusterSettings
 from reference_broker.runtime.net.address import Address as Address
 from reference_broker.runtime.net.listening_sockets import LOCALHOST
 from reference_broker.runtime.net.proxy_sources import ProxySources
@@ -67,7 +69,8 @@ class ServerConfig:
     and a restart forgets them. ``http`` is for the management API; ``None`` is none.
     ``prometheus`` is for metrics without a login (RabbitMQ's 15692). ``mechanisms`` are how clients
     may log in. ``proxies`` are who has to send a PROXY header before AMQP (and TLS); ``None`` is
-    nobody. Raises :exc:`BadConfiguration` for a ``limits.message_size_max`` above
+    nobody. ``node_name`` is the machine's where there is none; a node of a ``cluster`` needs a
+    ``data_dir``. Raises :exc:`BadConfiguration` for a ``limits.message_size_max`` above
     ``MESSAGE_SIZE_MAX``, and for mechanisms with which nobody could log in.
     """
 
@@ -80,6 +83,13 @@ class ServerConfig:
     tls: TlsConfig | None = None
     mechanisms: frozenset[str] = DEFAULT_MECHANISMS
     proxies: ProxySources | None = None
+    node_name: str | None = None
+    cluster: ClusterSettings | None = None
+
+    @property
+    def node(self) -> str:
+        """The name of the node: the configured one, or the machine's."""
+        return self.node_name or platform.node()
 
     def __post_init__(self) -> None:
         size_max = self.limits.message_size_max

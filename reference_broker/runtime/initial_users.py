@@ -9,12 +9,18 @@ tags at every start; everything else about them is left as it is.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
+from reference_broker.core.access import access_definition
 from reference_broker.core.access.passwords import SALT_BYTES, PasswordHash, hash_password
+from reference_broker.core.access.permission import ALL_PERMISSIONS
 from reference_broker.core.access.users import User
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
+from reference_broker.core.work.task import Steps, agreed
+from reference_broker.errors import ConnectionException
 from reference_broker.runtime.config import GUEST, UserConfig
 from reference_broker.runtime.process.password_thread import argon2id, is_right
 
@@ -35,6 +41,47 @@ def establish_users(broker: Broker, configured: tuple[UserConfig, ...]) -> None:
         _establish(broker, user)
         if (first_start or not is_known) and DEFAULT_VHOST in broker.vhosts:
             broker.access.allow_everything(user.name, DEFAULT_VHOST)
+
+
+def first_definitions(configured: tuple[UserConfig, ...]) -> dict[str, bytes]:
+    """The definitions that a cluster is set up with which nobody has set up: as those of a broker
+    that is new. Blocks as :func:`establish_users` does."""
+    vhost_key = access_definition.key_of(access_definition.VHOST, DEFAULT_VHOST)
+    found = {vhost_key: access_definition.encode_vhost(VHostInfo("Default virtual host"))}
+    everything = access_definition.encode_permission(ALL_PERMISSIONS)
+    for it in configured:
+        user = User(it.name, _hashed(it), it.tags, it.loopback_only)
+        key = access_definition.key_of(access_definition.USER, user.name)
+        found[key] = access_definition.encode_user(user)
+        key = access_definition.key_of(access_definition.PERMISSION, DEFAULT_VHOST, user.name)
+        found[key] = everything
+    return found
+
+
+def established_users(
+    broker: Broker, configured: tuple[UserConfig, ...], report: Callable[[str], None]
+) -> Steps:
+    """The steps of :func:`establish_users` on a node of a cluster, which is set up. ``report`` is
+    told, in a line, while the other nodes can't be asked."""
+    broker.access.loopback_users = frozenset(user.name for user in configured if user.loopback_only)
+    if configured == (GUEST,):
+        return  # it is the default, and was made before
+    for user in configured:
+        is_known = user.name in broker.users
+        yield from _insisted(partial(_establish, broker, user), report)
+        if not is_known and DEFAULT_VHOST in broker.vhosts:
+            allow = partial(broker.access.allow_everything, user.name, DEFAULT_VHOST)
+            yield from _insisted(allow, report)
+
+
+def _insisted(act: Callable[[], object], report: Callable[[str], None]) -> Steps:
+    while True:
+        try:
+            yield from agreed(act)
+        except ConnectionException as error:
+            report(f"waiting for etcd: {error.text}")
+        else:
+            return
 
 
 def _establish(broker: Broker, wanted: UserConfig) -> None:

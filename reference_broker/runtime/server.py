@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,7 +29,7 @@ from reference_broker.core.broker import Broker, TooManyConnections
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.work.budget import TURN_UNITS, Budget
-from reference_broker.errors import DiskFailed
+from reference_broker.errors import DiskFailed, ReferenceBrokerError
 from reference_broker.http import (
     Listening,
     Node,
@@ -60,6 +59,7 @@ from reference_broker.runtime.tls.client import tls_session
 from reference_broker.runtime.tls.config import LoginFrom
 
 if TYPE_CHECKING:
+    from reference_broker.runtime.cluster.broker_node import BrokerNode
     from reference_broker.runtime.tls.listeners import TlsListeners
 
 CLOSE_TIMEOUT_S = 3.0
@@ -104,8 +104,9 @@ class Server:
 
     ``amqp_port`` is the port that it listens on, once started; ``http_port`` that of the
     management API and ``prometheus_port`` that of the metrics, or ``None`` where the configuration
-    has none. ``tls`` has the ports with TLS, where there are any. ``failure`` is done when the disk
-    failed: everything unconfirmed was nacked; stop the server, and exit with an error.
+    has none. ``tls`` has the ports with TLS, where there are any, and ``cluster`` is this node of
+    one. ``failure`` is done when the disk failed (everything unconfirmed was nacked), and when
+    another process has taken this node's place: stop the server, and exit with an error.
     """
 
     broker: Broker
@@ -113,7 +114,8 @@ class Server:
     http_port: int | None
     prometheus_port: int | None
     tls: TlsListeners | None
-    failure: asyncio.Future[DiskFailed]
+    cluster: BrokerNode | None
+    failure: asyncio.Future[ReferenceBrokerError]
 
     def __init__(self, config: ServerConfig) -> None:
         self.config = config
@@ -144,20 +146,22 @@ class Server:
         self._sampling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Recover what the data folder holds, and listen. Raises ``BadConfiguration`` for TLS files
+        """Recover what the data folder holds, join the cluster if there is one, and listen. Raises
+        :exc:`ClusterRefused`, ``BadConfiguration`` for TLS files
         and ``StoreError`` for a folder that can't be used, and ``OSError`` for an address; then
         nothing is left running."""
         self._loop = asyncio.get_running_loop()
         self._wall = WallClock(self._loop.time(), _system_us, _tell_of_step)
         self.failure = self._loop.create_future()
         self.tls = self._tls_listeners()
+        node = self.cluster = self._broker_node()
         data_dir = self.config.data_dir
         self._driver: JournalDriver = (
             MemoryDriver()
             if data_dir is None
             else DiskDriver(data_dir, self._disk_free_limit_bytes)
         )
-        self._passwords = PasswordThread(self._loop.call_soon_threadsafe, self._as_input)
+        self._passwords = PasswordThread(self._loop.call_soon_threadsafe, self.as_input)
         try:
             self.broker = Broker(
                 self._driver.journal,
@@ -166,15 +170,19 @@ class Server:
                 version=metadata.version("mqkit"),
                 secret=os.urandom(_SECRET_SIZE),
                 mechanisms=self.config.mechanisms,
-                node_name=f"mqkit@{platform.node()}",
+                node_name=f"mqkit@{self.config.node}",
                 budget=Budget(TURN_UNITS),
+                shared_definitions=None if node is None else node.shared,
             )
             self.broker.memory.beside["sockets"] = lambda: len(self._protocols) * SOCKET_BYTES
             self.broker.begin(*self.now())
             self._timer = TickTimer(self._loop.call_at, self._tick)
-            self._driver.restore_into(self.broker)
-            establish_users(self.broker, self.config.users)
-            self._driver.start(self._loop, self)
+            if node is None:
+                self._driver.restore_into(self.broker)
+                establish_users(self.broker, self.config.users)
+                self._driver.start(self._loop, self)
+            else:
+                await self._join(node)
             self._listen(self.config.amqp)
             self._running = True
             if self.tls is not None:
@@ -184,11 +192,36 @@ class Server:
             if self._running:
                 await self.stop()
             else:
-                self._passwords.close()
-                self._driver.close()
+                await self._give_up()
             raise
         self.turns.begin_anew()
         self.input_handled()
+
+    def _broker_node(self) -> BrokerNode | None:
+        if self.config.cluster is None:
+            return None
+        # It brings etcd's client, and all that nodes are made of.
+        from reference_broker.runtime.node_process import node_of
+
+        return node_of(self.config, self.config.cluster, self)
+
+    async def _join(self, node: BrokerNode) -> None:
+        """Have the definitions of the cluster, and with them the messages of the log."""
+        driver = self._driver
+        assert isinstance(driver, DiskDriver)
+        driver.hold()
+        driver.start(self._loop, self)
+        await node.join(self.broker, driver)
+
+    async def _give_up(self) -> None:
+        """Let go of everything: the start has failed, and nothing listens."""
+        self._stopped = True
+        if self.cluster is not None:
+            await self.cluster.stop()
+        if hasattr(self, "_timer"):
+            self._timer.cancel()
+        self._passwords.close()
+        self._driver.close()
 
     async def stop(self) -> None:
         """Listen no more, close every connection (320), write what is pending. Idempotent."""
@@ -203,6 +236,8 @@ class Server:
         if self.tls is not None:
             await self.tls.stop_https()
         await self._close_connections()
+        if self.cluster is not None:
+            await self.cluster.stop()
         await self._complete_work()
         self._stopped = True
         self._timer.cancel()
@@ -293,7 +328,7 @@ class Server:
     def count_held(self, answer: Callable[[int], None]) -> None:
         """Have what the broker holds for its clients counted, and ``answer`` called with the bytes,
         in this turn or a later one."""
-        self._as_input(lambda: self.broker.memory.ask(answer))
+        self.as_input(lambda: self.broker.memory.ask(answer))
 
     # From the management API (Host)
 
@@ -371,10 +406,11 @@ class Server:
             self._flush_scheduled = True
             self._loop.call_soon(self._flush)
 
-    # From the passwords' thread
+    # From the passwords' thread, and from the cluster
 
-    def _as_input(self, step: Callable[[], None]) -> None:
-        self.broker.begin(*self.input("a login"))
+    def as_input(self, step: Callable[[], None], cause: str = "a login") -> None:
+        """Run ``step`` as an input of the core."""
+        self.broker.begin(*self.input(cause))
         step()
         self.broker.finish()
         self.input_handled()

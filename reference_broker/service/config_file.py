@@ -17,6 +17,8 @@
     auth_mechanisms: [PLAIN, EXTERNAL]
     proxy_protocol: v2
     proxy_from: [10.0.0.0/8]            # who has to send a PROXY header
+    node_name: a
+    cluster: ...                        # see cluster_section
 
 An option on the command line wins over the file.
 """
@@ -39,11 +41,13 @@ from reference_broker.runtime.config import (
 )
 from reference_broker.runtime.net.proxy_sources import ProxyProtocol, ProxySources
 from reference_broker.runtime.tls.config import TlsConfig
+from reference_broker.service.cluster_options import check_node_name
+from reference_broker.service.cluster_section import read_cluster
 from reference_broker.service.tls_section import read_address, read_tls
 
 KEYS = (
     "listen", "http", "prometheus", "data_dir", "users", "limits", "tls", "auth_mechanisms",
-    "proxy_protocol", "proxy_from",
+    "proxy_protocol", "proxy_from", "node_name", "cluster",
 )  # fmt: skip
 USER_KEYS = ("password", "tags", "loopback_only")
 LIMIT_MAX = 1 << 40
@@ -88,7 +92,18 @@ def _read(top: Section, folder: Path) -> ServerConfig:
         tls=tls,
         mechanisms=_mechanisms(top, config.mechanisms, tls),
         proxies=_proxies(top),
+        node_name=_node_name(top),
+        cluster=read_cluster(top, folder),
     )
+
+
+def _node_name(top: Section) -> str | None:
+    name = top.text("node_name")
+    try:
+        return None if name is None else check_node_name(name)
+    except BadConfiguration as error:
+        top.faults.append(Fault(top.line_of("node_name"), "node_name", str(error)))
+        return None
 
 
 def _users(top: Section) -> tuple[UserConfig, ...]:

@@ -23,6 +23,7 @@ from reference_broker.runtime.config import (
 )
 from reference_broker.runtime.net.proxy_sources import ProxyProtocol, ProxySources
 from reference_broker.runtime.tls.config import LoginFrom, TlsConfig, Verify
+from reference_broker.service.cluster_options import check_node_name, cluster_of
 
 DESCRIPTION = """Run the reference broker until SIGTERM or Ctrl-C.
 
@@ -141,12 +142,74 @@ class BrokerOptions:
             " header, and nobody else may. [default: none]",
         ),
     ] = None
+    node_name: Annotated[
+        str | None,
+        Shown(
+            "NAME",
+            "The broker's name; clients and the management API see mqkit@NAME. In a cluster no two"
+            " nodes have one. [default: the machine's]",
+        ),
+    ] = None
+    cluster_name: Annotated[
+        str | None,
+        Shown(
+            "NAME",
+            "Be a node of this cluster: exchanges, queues, users and policies are agreed on with"
+            " its other nodes. The first node founds it. Needs --data-dir, --etcd, --cluster-listen"
+            " and --cluster-secret-file.",
+        ),
+    ] = None
+    etcd: Annotated[
+        str | None,
+        Shown("URL,...", "The members of the cluster's etcd, such as http://127.0.0.1:2379."),
+    ] = None
+    etcd_user: Annotated[str | None, Shown("NAME", "The user to log in to etcd as.")] = None
+    etcd_password_file: Annotated[
+        Path | None, Shown("FILE", "The file with that user's password.")
+    ] = None
+    etcd_ca: Annotated[
+        Path | None,
+        Shown("FILE", "The authorities that sign etcd's certificates (PEM; default: the system's)"),
+    ] = None
+    etcd_cert: Annotated[
+        Path | None, Shown("FILE", "The certificate to show to etcd, in PEM form.")
+    ] = None
+    etcd_key: Annotated[Path | None, Shown("FILE", "That certificate's private key.")] = None
+    cluster_listen: Annotated[
+        str | None, Shown("HOST:PORT", "Where to accept the links of other nodes.")
+    ] = None
+    cluster_advertise: Annotated[
+        str | None,
+        Shown(
+            "HOST:PORT",
+            "Where other nodes connect to, if that is another address. [default: --cluster-listen]",
+        ),
+    ] = None
+    cluster_secret_file: Annotated[
+        Path | None,
+        Shown("FILE", "A file with the secret of the cluster, the same on every node."),
+    ] = None
+    cluster_tls_cert: Annotated[
+        Path | None,
+        Shown(
+            "FILE",
+            "The certificate of this node's links, in PEM form: for the host of"
+            " --cluster-advertise.",
+        ),
+    ] = None
+    cluster_tls_key: Annotated[
+        Path | None, Shown("FILE", "That certificate's private key, in PEM form.")
+    ] = None
+    cluster_tls_ca: Annotated[
+        Path | None, Shown("FILE", "The authorities that sign the nodes' certificates (PEM).")
+    ] = None
     config: Annotated[
         Path | None,
         Shown(
             "FILE",
             "A YAML file with listen, http, prometheus, data_dir, users, limits, tls,"
-            " auth_mechanisms, proxy_protocol and proxy_from; options win over it.",
+            " auth_mechanisms, proxy_protocol, proxy_from, node_name and cluster; options win over"
+            " it.",
         ),
     ] = None
 
@@ -195,7 +258,9 @@ def configuration(options: BrokerOptions) -> ServerConfig:
     settings = _with_proxies(settings, options)
     if options.data_dir is not None:
         settings = replace(settings, data_dir=_folder(options.data_dir))
-    return settings
+    if options.node_name is not None:
+        settings = replace(settings, node_name=check_node_name(options.node_name))
+    return replace(settings, cluster=cluster_of(options, settings.cluster, settings.data_dir))
 
 
 def _loaded(file: Path) -> ServerConfig:

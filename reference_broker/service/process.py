@@ -2,6 +2,7 @@
 
     start -> "ready ..." on stdout -> a signal, or the disk fails -> stop
 
+A node of a cluster may wait for etcd for as long as that is not there, and a signal ends that, too.
 SIGTERM and SIGINT stop it cleanly; a second one ends the process as it would any other.
 """
 
@@ -32,7 +33,8 @@ def run(options: BrokerOptions, program: str) -> None:
 
     ``program`` stands before its remarks on stderr. Raises :exc:`BadConfiguration`,
     :exc:`AddressUnavailable` or :exc:`StoreError` if it can't start, and :exc:`DiskFailed` when the
-    disk failed.
+    disk failed; and :exc:`ClusterRefused` for a node that can't be one of its cluster, or is one no
+    longer.
     """
     config = configuration(options)
     if config.data_dir is None:
@@ -59,14 +61,15 @@ async def _serve(config: ServerConfig, *, trims: bool) -> None:
     for number in SIGNALS:
         loop.add_signal_handler(number, asked_to_stop.set)
     server = Server(config)
-    await _start(server)
+    stopping = asyncio.create_task(asked_to_stop.wait())
+    if not await _start_unless(stopping, server):
+        return
     collector = Collector()
     collector.collect_when_idle(loop.call_later, lambda: not server.broker.connections)
     trimmer = _trimmer(server, loop) if trims else None
     server.turns.begin_anew()  # nobody has been told yet, and the collector has looked around
     sys.stdout.write(ready_line(server) + "\n")
     sys.stdout.flush()
-    stopping = asyncio.create_task(asked_to_stop.wait())
     await asyncio.wait((stopping, server.failure), return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     for number in SIGNALS:
@@ -76,10 +79,25 @@ async def _serve(config: ServerConfig, *, trims: bool) -> None:
     collector.close()
     await server.stop()
     if server.failure.done():
+        failure = server.failure.result()
+        if not isinstance(failure, DiskFailed):
+            raise failure
         raise DiskFailed(
-            f"the disk failed: {server.failure.result()} (what was not confirmed may be lost; see"
-            " to the disk, then start again)"
+            f"the disk failed: {failure} (what was not confirmed may be lost; see to the disk, then"
+            " start again)"
         )
+
+
+async def _start_unless(stopping: asyncio.Task[bool], server: Server) -> bool:
+    """Start the server; false if it was asked to stop before that."""
+    starting = asyncio.create_task(_start(server))
+    await asyncio.wait((stopping, starting), return_when=asyncio.FIRST_COMPLETED)
+    if not starting.done():
+        starting.cancel()
+        await asyncio.wait((starting,))
+        return False
+    await starting
+    return True
 
 
 def _trimmer(server: Server, loop: asyncio.AbstractEventLoop) -> HeapTrimmer:
@@ -100,6 +118,9 @@ def ready_line(server: Server) -> str:
         parts.append(f"prometheus={Address(server.config.prometheus.host, server.prometheus_port)}")
     if server.tls is not None:
         parts += [f"{name}={address}" for name, address in server.tls.addresses()]
+    if server.config.cluster is not None and server.cluster is not None:
+        parts.append(f"cluster={server.config.cluster.name}")
+        parts += [f"node={server.broker.node_name}", f"members={server.cluster.members}"]
     return " ".join(("ready", *parts))
 
 
@@ -130,6 +151,7 @@ def _tried(server: Server) -> tuple[Address, str]:
     config, tls = server.config, server.config.tls
     ports = server.tls
     steps = (
+        (_link_address(server), "--cluster-listen", None),
         (config.amqp, "--listen", getattr(server, "amqp_port", None)),
         (tls and tls.amqp, "--tls-listen", ports and ports.amqp_port),
         (config.http, "--http", getattr(server, "http_port", None)),
@@ -137,6 +159,13 @@ def _tried(server: Server) -> tuple[Address, str]:
         (config.prometheus, "--prometheus", None),
     )
     return next((address, option) for address, option, port in steps if address and port is None)
+
+
+def _link_address(server: Server) -> Address | None:
+    """The address for links, where it can't be had; it is listened to before all others."""
+    cluster = server.config.cluster
+    joined = server.cluster is not None and server.cluster.has_joined
+    return None if cluster is None or joined else cluster.listen
 
 
 def _reason(error: OSError) -> str:

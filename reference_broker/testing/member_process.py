@@ -15,8 +15,9 @@ from collections.abc import Callable
 from functools import partial
 
 from reference_broker.cluster.coordinator import Compare, Put, Won
-from reference_broker.cluster.membership.joining import FolderMark
+from reference_broker.cluster.membership.joining import FolderMark, Joined
 from reference_broker.cluster.metadata.proposal import Answered
+from reference_broker.cluster.node import ClusterNode
 from reference_broker.core.base.deadlines import Deadline, Deadlines
 from reference_broker.core.work.budget import Budget
 from reference_broker.core.work.portions import Portions
@@ -57,6 +58,16 @@ class MemberProcess:
     def now_wall_ms(self) -> int:
         """The wall clock."""
         return time.time_ns() // 1_000_000
+
+    def made(self, node: ClusterNode) -> None:
+        """Nothing is made of the view."""
+
+    def joined(self, joined: Joined) -> None:
+        """Nobody is given ids."""
+
+    def loaded(self) -> None:
+        """There is no folder to be looked into."""
+        self.service.node.prepared()
 
     def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
         """Keep the mark."""

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Protocol
 
 from reference_broker.cluster.coordinator import Compare, Delete, InDoubt, Lost, Put, Won
-from reference_broker.cluster.definitions.shared_value import SharedValue, encode
+from reference_broker.cluster.definitions.shared_value import VALUE_BYTES_MAX, SharedValue, encode
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.keys import DEFINITIONS
 from reference_broker.cluster.metadata.proposal import Answered
@@ -23,9 +23,6 @@ from reference_broker.core.journal.journal import Journal
 from reference_broker.core.journal.watermark import Wait
 from reference_broker.core.work.until import Agreement, NotYet
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
-
-VALUE_BYTES_MAX = 64 * 1024
-"""Of one definition: etcd takes 1.5 MiB in a transaction of a hundred."""
 
 
 class Node(Protocol):
@@ -75,8 +72,13 @@ class SharedDefinitions:
     def agree(self, changes: Iterable[Change]) -> None:
         """See :class:`~reference_broker.core.journal.definition_store.DefinitionStore`. Raises
         :exc:`ChannelException` 406 for a definition above :data:`VALUE_BYTES_MAX`."""
+        raise NotYet(self.ask(changes))
+
+    def ask(self, changes: Iterable[Change], held: Iterable[Compare] = ()) -> Agreement:
+        """Have the other nodes asked for ``changes``, while what is ``held`` besides stays as it
+        is; returns the end of that. Raises as :meth:`agree`."""
         view, made = self._node.view, self._made
-        compares: dict[str, Compare] = {}
+        compares = {compare.key: compare for compare in held}
         puts: list[Put | Delete] = []
         is_new = False
         for change in changes:
@@ -93,7 +95,7 @@ class SharedDefinitions:
         self._node.proposals.propose(
             tuple(compares.values()), puts, partial(self._answered, agreement)
         )
-        raise NotYet(agreement)
+        return agreement
 
     def _put(self, change: Change, body: bytes) -> Put:
         if len(body) > VALUE_BYTES_MAX:

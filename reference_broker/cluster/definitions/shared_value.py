@@ -14,6 +14,9 @@ from reference_broker.errors import Corrupt
 
 LAYOUT = 1
 
+VALUE_BYTES_MAX = 64 * 1024
+"""Of one definition: etcd takes 1.5 MiB in a transaction of a hundred."""
+
 _HEAD = struct.Struct(">BQQ")
 _SIZE = struct.Struct(">H")
 _REVISION = struct.Struct(">Q")

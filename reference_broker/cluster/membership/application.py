@@ -85,7 +85,9 @@ class Application:
         else:
             go_on = partial(self._go_on, steps)
             if isinstance(asked, Lookup):
-                self._coordinator.read(asked.prefix, go_on)
+                self._coordinator.read(
+                    asked.prefix, go_on, after=asked.after, revision=asked.revision
+                )
             elif isinstance(asked, Transaction):
                 self._coordinator.propose(asked, go_on)
             else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from reference_broker.cluster.coordinator import (
     Compare,
@@ -23,6 +23,7 @@ from reference_broker.cluster.coordinator import (
     Unread,
     Won,
 )
+from reference_broker.cluster.membership.folder_mark import FolderMark as FolderMark
 from reference_broker.cluster.membership.records import (
     FEATURE_LEVEL,
     ClusterRecord,
@@ -33,6 +34,7 @@ from reference_broker.cluster.membership.records import (
 )
 from reference_broker.cluster.metadata.keys import (
     CLUSTER,
+    DEFINITIONS,
     LIVE,
     MEMBERS,
     NEXT_NUMBERS,
@@ -50,18 +52,22 @@ NODES_EVER_MAX = (1 << 16) - 1
 """Node numbers have 16 bits, and are never given again."""
 
 
-class FolderMark(NamedTuple):
-    """The cluster, the node and the disk that a data folder belongs to."""
-
-    cluster_id: str
-    node: str
-    disk_id: str
-
-
 class Lookup(NamedTuple):
-    """Asks for the first page of the rows whose keys begin with ``prefix``."""
+    """Asks for a page of the rows whose keys begin with ``prefix``: the first one, or the one that
+    follows the key ``after``, as it was at ``revision``."""
 
     prefix: str
+    after: str = ""
+    revision: int = 0
+
+
+class Brought(Protocol):
+    """The definitions that a folder brings: it was a single node's."""
+
+    def conflict(self, key: str, value: bytes) -> str | None:
+        """The reason, in a line, why they can't be beside the definition ``key`` of the cluster,
+        as etcd has it; ``None`` if they can."""
+        ...
 
 
 class Marked(NamedTuple):
@@ -73,8 +79,9 @@ class Marked(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Applicant:
     """A node that wants to join ``cluster``. ``mark`` is that of its data folder, ``None`` for one
-    that was in no cluster; ``new_id`` and ``new_disk_id`` are for a cluster that it founds, and for
-    a folder without a mark. These and ``start_id`` are random, and the same in each attempt."""
+    that was in no cluster; ``brought`` are the definitions that are still in it. ``new_id`` and
+    ``new_disk_id`` are for a cluster that it founds, and for a folder without a mark. These and
+    ``start_id`` are random, and the same in each attempt."""
 
     cluster: str
     node: str
@@ -88,6 +95,7 @@ class Applicant:
     new_id: str
     new_disk_id: str
     wall_ms: int
+    brought: Brought | None = None
 
 
 class Joined(NamedTuple):
@@ -127,6 +135,8 @@ def joining(applicant: Applicant) -> JoinSteps:
     if known is not None:
         live = yield from _row(prefix + LIVE + applicant.node)
         _check_member(applicant, mark, known, live)
+    if applicant.brought is not None:
+        yield from _checked(applicant.cluster, applicant.brought, prefix + DEFINITIONS)
     if applicant.mark is None:
         yield Marked(mark)
     member = MemberRecord(
@@ -153,6 +163,30 @@ def joining(applicant: Applicant) -> JoinSteps:
     revision = yield from _won(Transaction(tuple(compares), tuple(puts)))
     lost = None if known is None or known.disk_id == member.disk_id else known.disk_id
     return Joined(cluster, member, revision, lost, block.number)
+
+
+def _checked(cluster: str, brought: Brought, prefix: str) -> Generator[Asked, Answer, None]:
+    """See that the definitions of the folder can be beside those of the cluster: before anything is
+    registered."""
+    asked, conflicts = Lookup(prefix), 0
+    first = ""
+    while True:
+        page = yield asked
+        if not isinstance(page, Page):
+            raise TryAgain(_reason(page))
+        for row in page.rows:
+            why = brought.conflict(row.key.removeprefix(prefix), row.value)
+            if why is not None:
+                first, conflicts = first or why, conflicts + 1
+        if not page.more:
+            break
+        asked = Lookup(prefix, page.rows[-1].key, page.revision)
+    if conflicts:
+        more = f" (and {conflicts - 1} more)" if conflicts > 1 else ""
+        raise ClusterRefused(
+            f"the data folder can't bring what it has to the cluster {cluster!r}: {first}{more}."
+            " Delete it on either side, or use a new folder"
+        )
 
 
 def _row(key: str) -> Generator[Asked, Answer, Row | None]:

@@ -27,6 +27,8 @@ COUNT = "count"
 """The kind of a delivery count that an earlier version kept by itself."""
 DELAYS = "~delays"
 CLOCK = "~clock"
+NODE_MARK = "cluster_node"
+"""The mark of the folder of a node of a cluster, whose definitions are elsewhere."""
 
 _PREFIXES_KEPT = 1_024
 """Of kinds and virtual hosts: a queue may go with a hundred thousand bindings, each with a key."""

@@ -52,7 +52,7 @@ class VHostParts:
     """The parts that the virtual hosts of one broker have in common.
 
     ``queues_by_id`` are all their queues, inner queues included, until they are deleted;
-    ``touched`` the dirty queues of those with any.
+    ``touched`` the dirty queues of those with any; ``kept_inner_ids`` see :class:`InnerQueues`.
     """
 
     journal: Journal
@@ -62,6 +62,7 @@ class VHostParts:
     window: MemoryWindow = field(default_factory=MemoryWindow)
     budget: Budget = field(default_factory=Budget)
     queues_by_id: dict[int, Queue] = field(default_factory=dict)
+    kept_inner_ids: dict[str, int] = field(default_factory=dict)
     touched: list[DirtyQueues] = field(default_factory=list)
     clock_mark: ClockMark = field(init=False)
     shared_definitions: DefinitionStore | None = None
@@ -120,7 +121,7 @@ class VHost:
         self.queues_by_id: Mapping[int, Queue] = parts.queues_by_id
         self.dead_letters = DeadLetters(self)
         self.policies = Policies(self, parts.ids, self._topology_changed)
-        self.inner_queues = InnerQueues(self, parts.ids)
+        self.inner_queues = InnerQueues(self, parts.ids, parts.kept_inner_ids)
         self.router = Router(self.exchanges, self.queues, parts.budget)
         self.arriving = Arriving()
         self._take_declarations(topology, parts.ids)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Protocol
 
 from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.secret import Secret
-from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
+from reference_broker.cluster.membership.joining import Applicant, Brought, FolderMark, Joined
 from reference_broker.cluster.mesh import Mesh
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.node import ClusterNode
@@ -25,20 +26,26 @@ from reference_broker.runtime.etcd.config import EtcdConfig
 from reference_broker.runtime.etcd.coordinator import EtcdCoordinator
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.process.loop_beat import LoopBeat
+from reference_broker.runtime.process.paced_log import PacedLog
+
+WAITS_EVERY_S = 30.0
+"""Seconds between two lines about an etcd that is waited for, at least: each attempt has one."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterConfig:
-    """The cluster that a node joins, and the addresses that it has there. ``listen`` is for links;
-    ``amqp`` and ``http`` are what others are told of this node's clients."""
+    """The cluster that a node joins, and the addresses that it has there. ``listen`` is for links,
+    to which others connect at ``advertise`` where that is another address; ``amqp`` and ``http``
+    are what others are told of this node's clients."""
 
     cluster: str
     node: str
     etcd: EtcdConfig
     secret: Secret
     listen: Address
+    advertise: Address | None = None
     tls: LinkTls | None = None
     amqp: str = ""
     http: str = ""
@@ -69,8 +76,20 @@ class ServiceHost(Protocol):
         """The wall clock."""
         ...
 
+    def made(self, node: ClusterNode) -> None:
+        """The node is there, and has not begun: follow its view."""
+        ...
+
     def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
         """Have the mark in the data folder, and call ``marked`` when it is on disk."""
+        ...
+
+    def joined(self, joined: Joined) -> None:
+        """The node is a member."""
+        ...
+
+    def loaded(self) -> None:
+        """See :class:`~reference_broker.cluster.node.NodeOwner`."""
         ...
 
     def left(self, reason: str) -> None:
@@ -80,7 +99,8 @@ class ServiceHost(Protocol):
 
 class ClusterService:
     """The node that ``config`` describes. Its data folder has the ``mark``, if any, was opened
-    ``run`` times, and its log ends at ``position``."""
+    ``run`` times, its log ends at ``position``, and what is ``brought`` with it was a single
+    node's."""
 
     node: ClusterNode
     mesh: Mesh
@@ -93,12 +113,15 @@ class ClusterService:
         mark: FolderMark | None,
         run: int,
         position: int,
+        brought: Brought | None = None,
     ) -> None:
         self._config = config
         self._host = host
         self._mark = mark
         self._run = run
         self._position = position
+        self._brought = brought
+        self._waits = PacedLog(_log.warning, time.monotonic, WAITS_EVERY_S)
         self._started: asyncio.Future[Joined] | None = None
         self._parts: _Parts | None = None
         self.link = ""
@@ -112,7 +135,8 @@ class ClusterService:
         config, host = self._config, self._host
         self._started = asyncio.get_running_loop().create_future()
         self._parts = parts = _Parts(config, host)
-        self.link = str(parts.listener.listen(config.listen))
+        listening = parts.listener.listen(config.listen)
+        self.link = str(config.advertise or listening)
         self.node = ClusterNode(
             parts.coordinator,
             self._applicant(),
@@ -133,6 +157,7 @@ class ClusterService:
         )
         parts.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(parts.sockets.flush_later)
+        host.made(self.node)
         host.as_input(self.node.start)
         return await self._started
 
@@ -160,6 +185,7 @@ class ClusterService:
             new_id=uuid.uuid4().hex,
             new_disk_id=uuid.uuid4().hex,
             wall_ms=self._host.now_wall_ms(),
+            brought=self._brought,
         )
 
     # The owner of the node
@@ -170,7 +196,12 @@ class ClusterService:
 
     def joined(self, joined: Joined) -> None:
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""
+        self._host.joined(joined)
         self.mesh.begin(self._config.node, joined, self.link)
+
+    def loaded(self) -> None:
+        """See :class:`~reference_broker.cluster.node.NodeOwner`."""
+        self._host.loaded()
 
     def serving(self, joined: Joined) -> None:
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""
@@ -180,12 +211,21 @@ class ClusterService:
         if self._started is not None and not self._started.done():
             self._started.set_result(joined)
 
+    def refuse(self, reason: str) -> None:
+        """The node can't serve, for what is in its folder: leave, and have :meth:`start` raise."""
+        self.node.close()
+        self.ended(reason)
+
     def ended(self, reason: str) -> None:
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""
         if self._started is not None and not self._started.done():
             self._started.set_exception(ClusterRefused(reason))
         else:
             self._host.left(reason)
+
+    def waits(self, text: str) -> None:
+        """See :class:`~reference_broker.cluster.node.NodeOwner`."""
+        self._waits.line(text)
 
     def report(self, text: str) -> None:
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""

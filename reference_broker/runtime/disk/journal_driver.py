@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -27,7 +28,7 @@ from reference_broker.runtime.disk.rewriter import Rewriter
 from reference_broker.runtime.process.worker import Worker
 from reference_broker.store import RecoveredLog
 from reference_broker.store.log.log import Log
-from reference_broker.store.start.restore import restore, resume
+from reference_broker.store.start.restore import Restored, restore, restore_node, resume
 
 _log = logging.getLogger(__name__)
 
@@ -150,10 +151,45 @@ class DiskDriver:
         )
 
     def restore_into(self, broker: Broker) -> None:
-        recovered, self._recovered = self._recovered, None
-        assert recovered is not None, "restore_into was called before"
+        recovered = self._take_recovered()
         restored = restore(broker, recovered)
         resume(broker, self._log, self._folder)
+        self._report(broker, recovered, restored)
+
+    # A node of a cluster: ``hold``, ``start``, and ``hand_over`` when all that the nodes have
+    # agreed on is there.
+
+    @property
+    def held_definitions(self) -> Mapping[str, bytes]:
+        """The definitions that were found in the folder, until :meth:`hand_over`."""
+        assert self._recovered is not None
+        return self._recovered.definitions
+
+    def holds_messages_of(self, queue_id: int) -> bool:
+        """True if the folder has messages of that queue; until :meth:`hand_over`."""
+        assert self._recovered is not None
+        return queue_id in self._recovered.queues
+
+    def hold(self) -> None:
+        """Keep the messages that were found, though no queue has them yet: the journal may be
+        written meanwhile. Once, before :meth:`start`."""
+        assert self._recovered is not None
+        self._log.attach(self._recovered)
+
+    def hand_over(self, broker: Broker) -> None:
+        """Give the queues of ``broker`` their messages, and drop those of queues that are not
+        there. Once."""
+        recovered = self._take_recovered()
+        restored = restore_node(broker, recovered)
+        resume(broker, self._log, self._folder.access())
+        self._report(broker, recovered, restored)
+
+    def _take_recovered(self) -> RecoveredLog:
+        recovered, self._recovered = self._recovered, None
+        assert recovered is not None, "the queues have their messages already"
+        return recovered
+
+    def _report(self, broker: Broker, recovered: RecoveredLog, restored: Restored) -> None:
         _log.log(
             logging.ERROR if self._found.damaged else logging.INFO,
             "recovered %d queues and %d messages after %s stop; %d entries of deleted queues; %s",

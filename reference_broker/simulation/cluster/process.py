@@ -190,6 +190,10 @@ class NodeProcess:
         self.broker.broker.ids.take_block(joined.id_block)
         self.mesh.begin(self.name, joined, f"{self.name}:25672")
 
+    def loaded(self) -> None:
+        """There is nothing that its view has to be made of."""
+        self.node.prepared()
+
     def serving(self, joined: Joined) -> None:
         """Be asked by clients."""
         self.mesh.serve()
@@ -199,6 +203,10 @@ class NodeProcess:
         """Be gone, by itself."""
         self.end_reason = reason
         self.kill()
+
+    def waits(self, text: str) -> None:
+        """Keep what an operator would read."""
+        self.faults_reported.append(text)
 
     def report(self, text: str) -> None:
         """Keep what an operator would read."""

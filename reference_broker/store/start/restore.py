@@ -5,9 +5,15 @@ has seen it before.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from reference_broker.core.broker import Broker
+from reference_broker.core.journal.definition_keys import COUNT, COUNTS, DELAYS
+from reference_broker.core.queue.delayed_returns import restore_delays
+from reference_broker.core.queue.delivery_counts import restore_counts
+from reference_broker.core.queue.queue import Queue
 from reference_broker.store.disk.ports import Disk
 from reference_broker.store.log.log import Log
 from reference_broker.store.log.reading import perform, take_reads
@@ -27,9 +33,31 @@ def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
     the broker's first input and after its clock was set: the indexes are the broker's then, and
     time does nothing to them before :func:`resume`, which comes next."""
     broker.restore(recovered.definitions)
-    queues = {
-        id: queue for vhost in broker.vhosts.values() for id, queue in vhost.queues_by_id.items()
-    }
+    return _hand_over(broker.queues_by_id, recovered)
+
+
+def restore_node(broker: Broker, recovered: RecoveredLog) -> Restored:
+    """The same for a node of a cluster, whose ``broker`` has been handed
+    :meth:`~reference_broker.core.broker.Broker.restore_own` before, and then everything that the
+    nodes have agreed on: messages of queues that are not among that are dropped."""
+    journal = broker.journal
+    queues = broker.queues_by_id
+    for key in broker.take_unowned():
+        journal.define(key, None)
+    for vhost_name in _vhosts_with_counts(recovered.definitions):
+        restore_counts(recovered.definitions, vhost_name, queues, journal)
+        restore_delays(recovered.definitions, vhost_name, queues, journal)
+    return _hand_over(queues, recovered)
+
+
+def _vhosts_with_counts(definitions: Mapping[str, bytes]) -> list[str]:
+    """The virtual hosts whose queues have counts or delays in the log; some may be gone."""
+    parts = (key.split("/") for key in definitions)
+    return list(dict.fromkeys(unquote(it[1]) for it in parts if it[0] in (COUNTS, COUNT, DELAYS)))
+
+
+def _hand_over(queues: Mapping[int, Queue], recovered: RecoveredLog) -> Restored:
+    """Give the queues their messages; the others are of queues that are gone."""
     orphans = recovered.retain(queues)
     messages = 0
     for queue_id, indexes in recovered.queues.items():
@@ -64,9 +92,8 @@ def resume(broker: Broker, log: Log, disk: Disk) -> None:
 
 
 def _go_on(broker: Broker) -> None:
-    for vhost in broker.vhosts.values():
-        for queue in list(vhost.queues_by_id.values()):
-            # What expired while the broker was down has to go, and what will expire needs a timer.
-            # A policy may have been stored in the instant before, and what it cut off not.
-            queue.came_back()
+    for queue in list(broker.queues_by_id.values()):
+        # What expired while the broker was down has to go, and what will expire needs a timer.
+        # A policy may have been stored in the instant before, and what it cut off not.
+        queue.came_back()
     broker.finish()

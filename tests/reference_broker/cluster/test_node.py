@@ -49,7 +49,11 @@ class Etcd:
 class Process:
     """The process around a node."""
 
-    def __init__(self, etcd: Etcd, applicant: Applicant = APPLICANT) -> None:
+    def __init__(
+        self, etcd: Etcd, applicant: Applicant = APPLICANT, *, prepares_itself: bool = True
+    ) -> None:
+        self.prepares_itself = prepares_itself
+        self.loaded_at = 0
         self.marks: list[FolderMark] = []
         self.served: list[Joined] = []
         self.ends: list[str] = []
@@ -73,11 +77,19 @@ class Process:
     def joined(self, joined: Joined) -> None:
         self.members = [joined.member]
 
+    def loaded(self) -> None:
+        self.loaded_at = self.node.view.revision.value
+        if self.prepares_itself:
+            self.node.prepared()
+
     def serving(self, joined: Joined) -> None:
         self.served.append(joined)
 
     def ended(self, reason: str) -> None:
         self.ends.append(reason)
+
+    def waits(self, text: str) -> None:
+        self.reports.append(text)
 
     def report(self, text: str) -> None:
         self.reports.append(text)
@@ -92,6 +104,28 @@ def test_it_serves_when_its_view_has_its_own_key() -> None:
     assert [joined.member.number for joined in process.served] == [1]
     assert process.node.view.revision_of("live/a") > process.served[0].member_revision
     assert process.marks == [FolderMark("c1", "a", "d1")]
+
+
+def test_nobody_knows_of_it_until_its_process_is_prepared() -> None:
+    etcd = Etcd()
+    process = Process(etcd, prepares_itself=False)
+    etcd.forward(3)
+    assert process.node.stage is NodeStage.PREPARING
+    assert process.node.view.revision_of("members/a") == process.loaded_at
+    assert process.node.view.revision_of("live/a") == 0
+    process.node.prepared()
+    etcd.forward(3)
+    assert [joined.member.number for joined in process.served] == [1]
+
+
+def test_one_that_ended_meanwhile_is_prepared_for_nothing() -> None:
+    etcd = Etcd()
+    process = Process(etcd, prepares_itself=False)
+    etcd.forward(3)
+    process.node.close()
+    process.node.prepared()
+    etcd.forward(3)
+    assert process.node.stage is NodeStage.ENDED
 
 
 def test_others_see_it_and_wait_for_it() -> None:

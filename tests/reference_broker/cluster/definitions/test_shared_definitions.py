@@ -18,7 +18,7 @@ from mqkit.wire.methods import (
     QueueDeleteOk,
 )
 from reference_broker.cluster.coordinator import Delete, InDoubt, Outcome, Refused
-from reference_broker.cluster.definitions.shared_definitions import VALUE_BYTES_MAX
+from reference_broker.cluster.definitions.shared_value import VALUE_BYTES_MAX
 from reference_broker.core.work.until import NotYet
 from reference_broker.errors import ChannelException
 from reference_broker.testing.sharing_brokers import SharingBrokers

@@ -1,0 +1,131 @@
+"""One node of a private cluster: a broker's process with a data folder and ports of its own, that
+can be stopped and killed, and started again with what it had."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+HOST = "127.0.0.1"
+STOP_TIMEOUT_S = 20.0
+"""A node that has not gone this long after SIGTERM is killed."""
+LOG_TAIL_CHARACTERS = 600
+"""Characters of a failed node's output that go into the error."""
+
+
+class ClusterNode:
+    """The node ``name`` in a folder of its own. ``ports`` are for AMQP, the management API and
+    links."""
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        ports: tuple[int, int, int],
+        cluster_options: Sequence[str],
+    ) -> None:
+        self.name = name
+        self.data_dir = folder / "data"
+        self.amqp_port, self.management_port, self.link_port = ports
+        self._folder = folder
+        self._options = (
+            *("--node-name", name, "--data-dir", str(self.data_dir)),
+            *("--listen", f"{HOST}:{self.amqp_port}", "--http", f"{HOST}:{self.management_port}"),
+            *("--cluster-listen", f"{HOST}:{self.link_port}", *cluster_options),
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __repr__(self) -> str:
+        return f"<ClusterNode {self.name!r} {self.url}>"
+
+    @property
+    def url(self) -> str:
+        """Its AMQP URL, for guest in the default virtual host."""
+        return f"amqp://guest:guest@{HOST}:{self.amqp_port}/"
+
+    @property
+    def management_url(self) -> str:
+        """The URL of its management API, for guest."""
+        return f"http://guest:guest@{HOST}:{self.management_port}"
+
+    def start(self, *more: str) -> None:
+        """Start the process; ``more`` are options that win over its own. It serves clients when
+        :attr:`ready_line` says so."""
+        self._folder.mkdir(exist_ok=True)
+        # Not a pipe, which somebody would have to read.
+        with open(self._said, "wb") as said, open(self._errors, "ab") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "reference_broker", *self._options, *more],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=errors,
+                start_new_session=True,
+            )
+
+    @property
+    def ready_line(self) -> str:
+        """The line that says that it serves clients; empty until then."""
+        line = self._said.read_text() if self._said.exists() else ""
+        return line.strip() if line.endswith("\n") else ""
+
+    def has_ended(self) -> bool:
+        """True if there is no process, or none any more."""
+        return self._process is None or self._process.poll() is not None
+
+    @property
+    def pid(self) -> int:
+        """The process's number. Raises :exc:`RuntimeError` where there is none."""
+        if self._process is None:
+            raise RuntimeError(f"the node {self.name!r} is not running: start it")
+        return self._process.pid
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, unless it has ended."""
+        if self._process is not None and not self.has_ended():
+            self._process.send_signal(number)
+
+    def stop(self) -> None:
+        """End it as its operator would, a paused one, too. Idempotent."""
+        self.signal(signal.SIGTERM)
+        self.signal(signal.SIGCONT)
+        self._reap()
+
+    def kill(self) -> None:
+        """End it as a crash does. Idempotent."""
+        self.signal(signal.SIGKILL)
+        self._reap()
+
+    def wait(self, timeout_s: float) -> int:
+        """Wait for it to end by itself, and return the exit code. Raises
+        :exc:`subprocess.TimeoutExpired`."""
+        assert self._process is not None
+        return self._process.wait(timeout_s)
+
+    def errors(self) -> str:
+        """All that it has written to stderr, in all of its runs."""
+        return self._errors.read_text(errors="replace") if self._errors.exists() else ""
+
+    def tail(self) -> str:
+        """The end of that."""
+        return self.errors().strip()[-LOG_TAIL_CHARACTERS:] or "it printed nothing"
+
+    @property
+    def _said(self) -> Path:
+        return self._folder / "stdout.txt"
+
+    @property
+    def _errors(self) -> Path:
+        return self._folder / "stderr.txt"
+
+    def _reap(self) -> None:
+        if self._process is None:
+            return
+        try:
+            self._process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None

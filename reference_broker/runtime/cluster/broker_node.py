@@ -1,0 +1,258 @@
+"""The broker's process as a node of a cluster: the order of its start.
+
+    the folder is recovered -> the node joins -> its view is whole -> what the folder brings is
+    agreed on -> queues get the messages of the log -> others see the node -> it serves
+
+The law: a message of the log is dropped only when the view is whole and does not have its queue.
+So while etcd is not there nothing is served, and nothing is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Protocol
+from urllib.parse import unquote
+
+from reference_broker.cluster.definitions.bringing import Bringing
+from reference_broker.cluster.definitions.brought import (
+    BroughtDefinitions,
+    changes_of,
+    shared_part,
+)
+from reference_broker.cluster.definitions.node_definitions import NodeDefinitions
+from reference_broker.cluster.definitions.shared_definitions import SharedDefinitions
+from reference_broker.cluster.membership.folder_mark import (
+    KEY,
+    FolderMark,
+    encode_mark,
+    mark_in,
+)
+from reference_broker.cluster.membership.joining import Joined
+from reference_broker.cluster.metadata.feed import Works
+from reference_broker.cluster.metadata.keys import MEMBERS
+from reference_broker.cluster.node import ClusterNode, NodeStage
+from reference_broker.core.access import access_definition
+from reference_broker.core.base.deadlines import Deadline
+from reference_broker.core.broker import Broker
+from reference_broker.core.definition_kinds import refuse_unknown_kinds
+from reference_broker.core.exchange.definitions import decode_queue
+from reference_broker.core.journal.definition_keys import QUEUE
+from reference_broker.core.journal.definition_store import Change
+from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.task import Steps
+from reference_broker.errors import ClusterRefused, ReferenceBrokerError
+from reference_broker.runtime.cluster.service import ClusterConfig, ClusterService
+from reference_broker.runtime.disk.journal_driver import DiskDriver
+
+_SET_UP = (access_definition.SET_UP, access_definition.VHOST, access_definition.USER)
+"""The kinds of which a broker has one that somebody has set up."""
+
+_log = logging.getLogger(__name__)
+
+
+class NodeProcess(Protocol):
+    """The process around the broker of a node."""
+
+    def as_input(self, step: Callable[[], None]) -> None:
+        """Run ``step`` as an input of the core."""
+        ...
+
+    def now_wall_ms(self) -> int:
+        """The wall clock."""
+        ...
+
+    def begins_with(self) -> Mapping[str, bytes]:
+        """The definitions that a broker begins with which nobody has set up. Blocks."""
+        ...
+
+    def established(self) -> Steps:
+        """The steps of having the users that the configuration names."""
+        ...
+
+    def left(self, reason: str) -> None:
+        """The node is one of the cluster no longer: end the process, with an error."""
+        ...
+
+
+class BrokerNode:
+    """The node that ``config`` describes. ``shared`` are the definitions of its broker, which is
+    made with them; then :meth:`join`, and :meth:`stop` in the end."""
+
+    def __init__(self, config: ClusterConfig, process: NodeProcess) -> None:
+        self.config = config
+        self.shared = SharedDefinitions()
+        self._process = process
+        self._service: ClusterService | None = None
+        self.has_joined = False
+        """It may serve clients."""
+
+    async def join(self, broker: Broker, driver: DiskDriver) -> None:
+        """Join the cluster, give the queues of ``broker`` their messages, and return when it may
+        serve clients. ``driver`` has been started, and holds what it has found; this is an etcd
+        away from returning for as long as that takes. Raises as
+        :meth:`~.service.ClusterService.start` does, and :exc:`StoreError`."""
+        self._broker, self._driver = broker, driver
+        self.work: Works = broker.work
+        self.budget: Budget = broker.budget
+        definitions = driver.held_definitions
+        refuse_unknown_kinds((key for key in definitions if key != KEY), broker.version)
+        self._brought = shared_part(definitions)
+        self._changes = changes_of(self._brought)
+        broker.restore_own(definitions)
+        brought = BroughtDefinitions(self._brought, driver.holds_messages_of)
+        self._service = ClusterService(
+            self.config,
+            self,
+            mark=mark_in(definitions),
+            run=broker.journal.epoch,
+            position=broker.journal.synced,
+            brought=brought if self._brought else None,
+        )
+        await self._service.start()
+        self.has_joined = True
+
+    async def stop(self) -> None:
+        """Leave the cluster. Idempotent."""
+        if self._service is not None:
+            await self._service.stop()
+
+    @property
+    def members(self) -> int:
+        """The nodes that have joined the cluster, this one included."""
+        assert self._service is not None
+        keys = self._service.node.view.keys()
+        return sum(key.startswith(MEMBERS) for key in keys)
+
+    # The host of the service
+
+    def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
+        """See :meth:`~reference_broker.core.broker.Broker.after`."""
+        return self._broker.after(delay_s, callback)
+
+    def as_input(self, step: Callable[[], None]) -> None:
+        """Run ``step`` as an input of the core."""
+        self._process.as_input(step)
+
+    def now_wall_ms(self) -> int:
+        """The wall clock."""
+        return self._process.now_wall_ms()
+
+    def made(self, node: ClusterNode) -> None:
+        """Have the broker follow the node's view."""
+        NodeDefinitions(self._broker, self.shared, node, self.after, _log.warning)
+
+    def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
+        """Write the mark to the log."""
+        journal = self._broker.journal
+        journal.define(KEY, encode_mark(mark))
+        self._broker.ledger.promise(journal.tail, _Marked(marked))
+
+    def joined(self, joined: Joined) -> None:
+        """Give ids of this run to what is declared here."""
+        self._broker.ids.take_block(joined.id_block)
+        if joined.lost_disk_id is not None:
+            _log.warning(
+                "the node %r had another data folder before: what only that one had is lost",
+                self.config.node,
+            )
+
+    def loaded(self) -> None:
+        """Bring what the folder has, and give the queues their messages."""
+        self._broker.work.start(self._prepared(), "", done=self._brought_all)
+
+    def left(self, reason: str) -> None:
+        """See :class:`NodeProcess`."""
+        self._process.left(reason)
+
+    # Between the whole view and the first moment at which others see the node
+
+    def _prepared(self) -> Steps:
+        node, report = self._node, self._waits
+        bringing = Bringing(node.view, self.shared, self._is_there, report)
+        while not bringing.is_set_up and self._is_there():
+            yield from bringing.set_up(self._first_changes())
+        if self._changes:
+            yield from bringing.add(self._changes)
+        yield from self._process.established()
+
+    def _first_changes(self) -> list[Change]:
+        """What the cluster is set up with: the folder's definitions, and the users of a first start
+        where that was never done."""
+        begun = any(key.partition("/")[0] in _SET_UP for key in self._brought)
+        if begun:
+            return self._changes
+        return changes_of({**self._process.begins_with(), **self._brought})
+
+    @property
+    def _node(self) -> ClusterNode:
+        assert self._service is not None
+        return self._service.node
+
+    def _is_there(self) -> bool:
+        return self._node.stage is not NodeStage.ENDED
+
+    def _waits(self, text: str) -> None:
+        assert self._service is not None
+        self._service.waits(text)
+
+    def _brought_all(self, error: Exception | None) -> None:
+        # The broker's work is just going on, and has to end before queues get their messages.
+        asyncio.get_running_loop().call_soon(self._end_of_bringing, error)
+
+    def _end_of_bringing(self, error: Exception | None) -> None:
+        assert self._service is not None
+        if not self._is_there():
+            return
+        try:
+            if error is not None:
+                raise error
+            self._require_queues()
+            self._process.as_input(self._hand_over)
+        except ReferenceBrokerError as refused:
+            self._process.as_input(partial(self._service.refuse, str(refused)))
+        else:
+            self._process.as_input(self._node.prepared)
+
+    def _require_queues(self) -> None:
+        """Raises :exc:`ClusterRefused` where another node was quicker to declare a name whose
+        messages are in this folder: they are kept."""
+        for key, value in self._brought.items():
+            kind, _, rest = key.partition("/")
+            if kind != QUEUE:
+                continue
+            vhost_name, _, name = rest.partition("/")
+            vhost = self._broker.vhosts.get(unquote(vhost_name))
+            there = None if vhost is None else vhost.queues.get(name)
+            own = decode_queue(value)
+            is_own = there is not None and there.id == own.id
+            if not is_own and self._driver.holds_messages_of(own.id):
+                raise ClusterRefused(
+                    f"the queue {name!r} in vhost {unquote(vhost_name)!r} was declared on another"
+                    " node in this moment, and the data folder has messages of its own: delete it"
+                    " there, and start again"
+                )
+
+    def _hand_over(self) -> None:
+        journal = self._broker.journal
+        for key in self._brought:
+            journal.define(key, None)
+        self._driver.hand_over(self._broker)
+
+
+class _Marked:
+    """The promise that the mark is on disk."""
+
+    __slots__ = ("_marked",)
+
+    def __init__(self, marked: Callable[[], None]) -> None:
+        self._marked = marked
+
+    def kept(self) -> None:
+        """It is."""
+        self._marked()
+
+    def broken(self) -> None:
+        """The disk failed, and the process ends."""

@@ -1,0 +1,69 @@
+"""The server as the process of a node of a cluster. Imported only where there is one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from reference_broker.core.broker import Broker
+from reference_broker.core.work.task import Steps
+from reference_broker.errors import ClusterRefused, ReferenceBrokerError
+from reference_broker.runtime.cluster.broker_node import BrokerNode
+from reference_broker.runtime.cluster.configuration import cluster_config
+from reference_broker.runtime.cluster_settings import ClusterSettings
+from reference_broker.runtime.config import Address, ServerConfig, UserConfig
+from reference_broker.runtime.initial_users import established_users, first_definitions
+
+_log = logging.getLogger(__name__)
+
+
+class NodeServer(Protocol):
+    """The server, as its part in a cluster sees it."""
+
+    broker: Broker
+    failure: asyncio.Future[ReferenceBrokerError]
+
+    def as_input(self, step: Callable[[], None], cause: str) -> None:
+        """Run ``step`` as an input of the core."""
+        ...
+
+    def now(self) -> tuple[float, int]:
+        """Monotonic seconds, and milliseconds of the wall clock."""
+        ...
+
+
+def node_of(config: ServerConfig, settings: ClusterSettings, server: NodeServer) -> BrokerNode:
+    """The node that ``server`` is. Blocks: it reads files. Raises :exc:`BadConfiguration`."""
+    made = cluster_config(settings, config.node, amqp=_told(config.amqp), http=_told(config.http))
+    return BrokerNode(made, _Process(server, config.users))
+
+
+def _told(address: Address | None) -> str:
+    """The address, for others; empty where there is none, or nobody knows it before it listens."""
+    return str(address) if address is not None and address.port else ""
+
+
+class _Process:
+    """See :class:`~reference_broker.runtime.cluster.broker_node.NodeProcess`."""
+
+    def __init__(self, server: NodeServer, users: tuple[UserConfig, ...]) -> None:
+        self._server = server
+        self._users = users
+
+    def as_input(self, step: Callable[[], None]) -> None:
+        self._server.as_input(step, "the cluster")
+
+    def now_wall_ms(self) -> int:
+        return self._server.now()[1]
+
+    def begins_with(self) -> Mapping[str, bytes]:
+        return first_definitions(self._users)
+
+    def established(self) -> Steps:
+        return established_users(self._server.broker, self._users, _log.warning)
+
+    def left(self, reason: str) -> None:
+        if not self._server.failure.done():
+            self._server.failure.set_result(ClusterRefused(reason))

@@ -8,6 +8,7 @@ definition that speaks of what is not there, or of another object of that name, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 from urllib.parse import unquote
@@ -87,6 +88,9 @@ class DefinitionFollower:
         """The nodes that definitions go with, by key."""
         self._bound_once: dict[str, None] = {}
         """Auto-delete exchanges that were read, and had a binding before."""
+        self._home_by_key: dict[str, str] = {}
+        self.homes_by_node: Counter[str] = Counter()
+        """Numbers of queues that are there, by home. Read only."""
         self._report = report
         self._made: dict[str, int] = {}
         self._bindings: dict[str, Binding] = {}
@@ -190,6 +194,8 @@ class DefinitionFollower:
                 self._bound_once[it.key] = None
         elif kind == QUEUE:
             vhost.enter_queue(decode_queue(body), self._home_of(it.value))
+            self._home_by_key[it.key] = it.value.home
+            self.homes_by_node[it.value.home] += 1
         else:
             binding = decode_binding(body)
             ends = vhost.queues if binding.destination_is_queue else vhost.exchanges
@@ -226,6 +232,9 @@ class DefinitionFollower:
         of = self._nodes.pop(key, None)
         if of is not None:
             self._orphans.left(key, of)
+        home = self._home_by_key.pop(key, None)
+        if home is not None:
+            self.homes_by_node[home] -= 1
 
     def _end_vhost(self, name: str) -> Steps:
         while name in self._broker.vhosts:

@@ -12,17 +12,22 @@ from functools import partial
 from typing import Protocol
 
 from reference_broker.cluster.coordinator import Compare, Delete, InDoubt, Lost, Put, Won
+from reference_broker.cluster.definitions.placement import Placement
 from reference_broker.cluster.definitions.shared_value import VALUE_BYTES_MAX, SharedValue, encode
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.keys import DEFINITIONS
 from reference_broker.cluster.metadata.proposal import Answered
 from reference_broker.cluster.metadata.proposals import Proposals
 from reference_broker.cluster.metadata.view import View
+from reference_broker.core.journal.definition_keys import QUEUE
 from reference_broker.core.journal.definition_store import Change
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.journal.watermark import Wait
 from reference_broker.core.work.until import Agreement, NotYet
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+
+
+_QUEUES = f"{QUEUE}/"
 
 
 class Node(Protocol):
@@ -55,18 +60,21 @@ class Made(Protocol):
 class SharedDefinitions:
     """The definitions of the broker of one node. Call :meth:`attach` before the first request."""
 
-    __slots__ = ("_journal", "_made", "_node")
+    __slots__ = ("_journal", "_made", "_node", "_placement")
 
     shared = True
 
     _node: Node
     _made: Made
+    _placement: Placement
     _journal: Journal
 
-    def attach(self, node: Node, made: Made, journal: Journal) -> None:
-        """Have the node to ask by, the follower of its view, and the broker's journal."""
+    def attach(self, node: Node, made: Made, placement: Placement, journal: Journal) -> None:
+        """Have the node to ask by, the follower of its view, the placement of what is declared
+        here, and the broker's journal."""
         self._node = node
         self._made = made
+        self._placement = placement
         self._journal = journal
 
     def agree(self, changes: Iterable[Change]) -> None:
@@ -109,10 +117,15 @@ class SharedDefinitions:
             body,
             made.made_at(change.key),
             tuple((key, made.made_at(key)) for key in change.speaks_of),
-            node.name,
+            self._home_of(change, body),
             node.run if change.with_node else 0,
         )
         return Put(DEFINITIONS + change.key, encode(value))
+
+    def _home_of(self, change: Change, body: bytes) -> str:
+        if not change.key.startswith(_QUEUES):
+            return self._node.name
+        return self._placement.home_of(body, with_node=change.with_node)
 
     def _answered(self, agreement: Agreement, answered: Answered) -> None:
         if isinstance(answered, Won):

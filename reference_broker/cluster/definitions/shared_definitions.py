@@ -7,7 +7,7 @@ waits for the barrier besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
 
@@ -25,7 +25,6 @@ from reference_broker.core.journal.journal import Journal
 from reference_broker.core.journal.watermark import Wait
 from reference_broker.core.work.until import Agreement, NotYet
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
-
 
 _QUEUES = f"{QUEUE}/"
 
@@ -80,11 +79,20 @@ class SharedDefinitions:
     def agree(self, changes: Iterable[Change]) -> None:
         """See :class:`~reference_broker.core.journal.definition_store.DefinitionStore`. Raises
         :exc:`ChannelException` 406 for a definition above :data:`VALUE_BYTES_MAX`."""
-        raise NotYet(self.ask(changes))
+        raise NotYet(self._ask(changes, (), self._home_for))
 
     def ask(self, changes: Iterable[Change], held: Iterable[Compare] = ()) -> Agreement:
         """Have the other nodes asked for ``changes``, while what is ``held`` besides stays as it
-        is; returns the end of that. Raises as :meth:`agree`."""
+        is; returns the end of that. The messages of queues among them are here, so it is their
+        home. Raises as :meth:`agree`."""
+        return self._ask(changes, held, lambda *_: self._node.name)
+
+    def _ask(
+        self,
+        changes: Iterable[Change],
+        held: Iterable[Compare],
+        home_for: Callable[[Change, bytes], str],
+    ) -> Agreement:
         view, made = self._node.view, self._made
         compares = {compare.key: compare for compare in held}
         puts: list[Put | Delete] = []
@@ -98,14 +106,14 @@ class SharedDefinitions:
                 puts.append(Delete(key))
                 continue
             is_new = is_new or not made.made_at(change.key)
-            puts.append(self._put(change, change.value))
+            puts.append(self._put(change, change.value, home_for(change, change.value)))
         agreement = Agreement(is_new=is_new)
         self._node.proposals.propose(
             tuple(compares.values()), puts, partial(self._answered, agreement)
         )
         return agreement
 
-    def _put(self, change: Change, body: bytes) -> Put:
+    def _put(self, change: Change, body: bytes, home: str) -> Put:
         if len(body) > VALUE_BYTES_MAX:
             raise ChannelException(
                 ReplyCode.PRECONDITION_FAILED,
@@ -117,12 +125,12 @@ class SharedDefinitions:
             body,
             made.made_at(change.key),
             tuple((key, made.made_at(key)) for key in change.speaks_of),
-            self._home_of(change, body),
+            home,
             node.run if change.with_node else 0,
         )
         return Put(DEFINITIONS + change.key, encode(value))
 
-    def _home_of(self, change: Change, body: bytes) -> str:
+    def _home_for(self, change: Change, body: bytes) -> str:
         if not change.key.startswith(_QUEUES):
             return self._node.name
         return self._placement.home_of(body, with_node=change.with_node)

@@ -27,7 +27,6 @@ from reference_broker.core.access.permission import Action
 from reference_broker.core.channel import direct_reply
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
-from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purge
 from reference_broker.core.queue.rest import require_no_leaving, require_rest
@@ -78,12 +77,12 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
     if method.nowait:
         return
     declared = QueueDeclareOk(
-        queue=queue.name, message_count=queue.ready, consumer_count=_consumer_count(queue)
+        queue=queue.name, message_count=queue.ready, consumer_count=declared_consumers(queue)
     )
     channel.reply_defined(declared, durable=queue.durable and not method.passive)
 
 
-def _consumer_count(queue: Queue) -> int:
+def declared_consumers(queue: Queue) -> int:
     """The consumer count in declare-ok, as RabbitMQ has it. Of a quorum queue it has those who may
     get messages now (so none of those who wait to be the single active consumer), and who holds
     one: a consumer that was cancelled meanwhile, and each basic.get by itself."""
@@ -92,7 +91,7 @@ def _consumer_count(queue: Queue) -> int:
     counted: dict[object, None] = {}
     gets = 0
     for lease in queue.leases.values():
-        if isinstance(lease.holder, Consumer):
+        if hasattr(lease.holder, "requeue"):  # a consumer, maybe another node's
             counted[lease.holder] = None
         else:
             gets += 1

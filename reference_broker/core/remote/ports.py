@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum, unique
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from reference_broker.core.journal.watermark import Watermark
@@ -55,7 +55,7 @@ class Taker(Protocol):
         ...
 
     def deliver(self, number: int, redelivered: bool, content: Content) -> None:
-        """A message, as the lease of that number, to be settled by :meth:`Home.settle` (not where
+        """A message, as the lease of that number, to be ended by :meth:`Home.end_leases` (not where
         the terms say ``no_ack``)."""
         ...
 
@@ -92,10 +92,12 @@ class Got(NamedTuple):
 class Purged(NamedTuple):
     """The answer to a purge, once it is on disk: the messages that went."""
 
-    count: int
+    messages: int
 
 
-Told = Callable[["Counts | Got | Purged | ChannelException"], None]
+Answer: TypeAlias = "Counts | Got | Purged | ChannelException"
+
+Told: TypeAlias = Callable[[Answer], None]
 """Called once, never within the call that asks: with the answer, or with why there is none."""
 
 
@@ -103,10 +105,12 @@ class Home(Protocol):
     """The home of queues, as another node reaches it.
 
     ``confirmed`` is the number of the last publish that was answered, and all before it were.
+    ``era`` rises whenever the home was lost: leases of an earlier one are stale.
     """
 
     node: str
     confirmed: Watermark
+    era: int
 
     @property
     def is_up(self) -> bool:
@@ -147,7 +151,7 @@ class Home(Protocol):
         """Have the consumer leave the queue: :meth:`Taker.detached` follows. Idempotent."""
         ...
 
-    def settle(self, queue_id: int, how: Settlement, numbers: Sequence[int]) -> None:
+    def end_leases(self, queue_id: int, how: Settlement, numbers: Sequence[int]) -> None:
         """End the leases of these numbers, in this order. Those that the queue has no more are
         counted there, and nothing else happens."""
         ...

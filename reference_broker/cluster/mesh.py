@@ -60,6 +60,51 @@ class PeerListener(Protocol):
         ...
 
 
+class LaneUser(Protocol):
+    """Whoever the lanes beside control are for."""
+
+    def link_open(self, link: Link) -> None:
+        """There is a link with the node at its other end, and no other one."""
+        ...
+
+    def link_down(self, link: Link) -> None:
+        """The link has ended, or a newer one takes its place at once. Idempotent."""
+        ...
+
+    def applied(self, link: Link, revision: int) -> None:
+        """The node at the other end has applied everything up to ``revision``; it says so before
+        anything that it sends because of that."""
+        ...
+
+    def receive(self, link: Link, lane: Lane, kind: int, payload: tuple[memoryview, ...]) -> None:
+        """A message came: see :data:`~reference_broker.cluster.link.link.Receiver`."""
+        ...
+
+    def flush(self) -> None:
+        """The turn ends: send what was put together in it."""
+        ...
+
+
+class NoLanes:
+    """The user of lanes of nodes that have nothing but heartbeats and revisions for each other."""
+
+    def link_open(self, link: Link) -> None:
+        """Nothing is to be sent."""
+
+    def link_down(self, link: Link) -> None:
+        """Nothing was under way."""
+
+    def applied(self, link: Link, revision: int) -> None:
+        """Nobody waits for it."""
+
+    def receive(self, link: Link, lane: Lane, kind: int, payload: tuple[memoryview, ...]) -> None:
+        """Raises :exc:`LinkError`."""
+        raise LinkError(f"kind {kind} in the lane {lane.name}, which this version does not know")
+
+    def flush(self) -> None:
+        """Nothing waits to be sent."""
+
+
 class Mesh:
     """The links of one node, and the owner of each. :meth:`begin` has to follow once the node has
     joined, :meth:`flush` at the end of each turn in which anything has happened."""
@@ -73,6 +118,7 @@ class Mesh:
         heartbeats: HeartbeatKeeper,
         after: Timer,
         listener: PeerListener,
+        lanes: LaneUser | None = None,
     ) -> None:
         self._view = view
         self._live_nodes = live_nodes
@@ -80,6 +126,7 @@ class Mesh:
         self._heartbeats = heartbeats
         self._after = after
         self._listener = listener
+        self._lanes = lanes or NoLanes()
         self._greetings = Greetings(secret, shell, self)
         self._hello: Hello | None = None
         self._serves = False
@@ -149,11 +196,15 @@ class Mesh:
         self._shell.look_at(link)
 
     def flush(self) -> None:
-        """Tell every node how far the view is, if it has risen since it was told last."""
+        """The turn ends. Every node is told how far the view is, if it has risen since it was told
+        last, and then whatever follows from it."""
         applied = self._view.revision.value if self._serves else 0
-        if applied == self._announced:
-            return
-        self._announced = applied
+        if applied != self._announced:
+            self._announced = applied
+            self._announce(applied)
+        self._lanes.flush()
+
+    def _announce(self, applied: int) -> None:
         self._heartbeats.say(Report(applied_revision=applied))
         for link in self._open.values():
             link.send(Lane.CONTROL, APPLIED, (_REVISION.pack(applied),))
@@ -193,7 +244,11 @@ class Mesh:
         self._heard.pop(node, None)
         self._heartbeats.keep(link.peer.link_id, self._addresses.get(link, ""))
         if before is not None:
+            self._lanes.link_down(before)
             self._end(before, "a newer connection has taken its place")
+        if self._announced:
+            link.send(Lane.CONTROL, APPLIED, (_REVISION.pack(self._announced),))
+        self._lanes.link_open(link)
 
     def link_down(self, link: Link) -> None:
         """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
@@ -205,6 +260,7 @@ class Mesh:
             self._dial_later(node)
         for node in [name for name, each in self._open.items() if each is link]:
             del self._open[node]
+            self._lanes.link_down(link)
             was_whole = self._heard.pop(node, None) is not None
             what = "the link with node {} is down" if was_whole else "no link with node {}"
             self._tell(node, f"{what.format(repr(node))}: {link.reason}")
@@ -236,11 +292,16 @@ class Mesh:
         return {lane: partial(self._receive, link, lane) for lane in Lane}
 
     def _receive(self, link: Link, lane: Lane, kind: int, payload: tuple[memoryview, ...]) -> None:
-        if lane is not Lane.CONTROL or kind != APPLIED or len(payload[0]) != _REVISION.size:
-            raise LinkError(
-                f"kind {kind} in the lane {lane.name}, which this version does not know"
-            )
-        self._hear(link, _REVISION.unpack(payload[0])[0])
+        if self._open.get(link.peer.node) is not link:
+            return  # an older one, that is ending
+        if lane is not Lane.CONTROL:
+            self._lanes.receive(link, lane, kind, payload)
+        elif kind != APPLIED or len(payload[0]) != _REVISION.size:
+            raise LinkError(f"control of kind {kind}, which this version does not know")
+        else:
+            revision = _REVISION.unpack(payload[0])[0]
+            self._lanes.applied(link, revision)
+            self._hear(link, revision)
 
     def heartbeat(self, link: Link) -> None:
         """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""

@@ -9,37 +9,45 @@ decides who waits, ``store/log/free_space.py``; ``hot_path/publish.py`` asks it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from reference_broker.core.channel.channel import Channel
     from reference_broker.core.journal.free_space import FreeSpace
 
 
+class _Publisher(NamedTuple):
+    room_comes: Callable[[], None]
+    block: Callable[[], None] | None
+
+
 class WaitingPublishers:
-    """The channels whose publishes wait, in the order in which they began to."""
+    """The publishers that wait, in the order in which they began to: channels, and other nodes."""
 
     def __init__(self, space: FreeSpace) -> None:
         self._space = space
-        self._channels: list[Channel] = []
+        self._publishers: list[_Publisher] = []
 
-    def add(self, channel: Channel) -> None:
-        """Call ``channel.room_has_come()`` after the next sync. A channel that still waits then
-        adds itself again."""
-        self._channels.append(channel)
+    def add(
+        self, room_comes: Callable[[], None], block_in_alarm: Callable[[], None] | None = None
+    ) -> None:
+        """Call ``room_comes`` after the next sync; who still has to wait then adds himself again.
+        Call ``block_in_alarm`` when an alarm begins before that."""
+        self._publishers.append(_Publisher(room_comes, block_in_alarm))
 
     def wake(self) -> None:
-        """Let each channel try again, as the log is synced further; the one that has waited longest
-        first."""
-        if not self._channels:
+        """Let each publisher try again, as the log is synced further; the one that has waited
+        longest first."""
+        if not self._publishers:
             return
-        channels, self._channels = self._channels, []
+        publishers, self._publishers = self._publishers, []
         self._space.nobody_waits()  # those that still do say so again
-        for channel in channels:
-            channel.room_has_come()
+        for publisher in publishers:
+            publisher.room_comes()
 
     def block_in_alarm(self) -> None:
         """Block the connections of the channels that wait, as if they had published just now: an
         alarm has begun."""
-        for channel in self._channels:
-            channel.connection.block_in_alarm()
+        for publisher in self._publishers:
+            if publisher.block is not None:
+                publisher.block()

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 
 from reference_broker.cluster.coordinator import Compare, Put, Won
+from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.membership.joining import FolderMark, Joined
 from reference_broker.cluster.metadata.proposal import Answered
 from reference_broker.cluster.node import ClusterNode
@@ -58,6 +59,9 @@ class MemberProcess:
     def now_wall_ms(self) -> int:
         """The wall clock."""
         return time.time_ns() // 1_000_000
+
+    def lanes(self, node: ClusterNode, look_at: Callable[[Link], None]) -> None:
+        """None: the process has no queues."""
 
     def made(self, node: ClusterNode) -> None:
         """Nothing is made of the view."""

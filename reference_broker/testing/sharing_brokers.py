@@ -15,6 +15,7 @@ old. ``refusal`` is what etcd says to every request, while it is not ``None``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reference_broker.cluster.coordinator import (
@@ -28,14 +29,18 @@ from reference_broker.cluster.coordinator import (
 )
 from reference_broker.cluster.definitions.node_definitions import NodeDefinitions
 from reference_broker.cluster.definitions.shared_definitions import SharedDefinitions
+from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.records import LiveRecord, NodeState, encoded
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.keys import LIVE
 from reference_broker.cluster.metadata.proposals import Proposals
 from reference_broker.cluster.metadata.view import View
+from reference_broker.cluster.queues.queue_links import QueueLinks
 from reference_broker.core.access.users import User, hash_password
 from reference_broker.core.base.vhost_info import VHostInfo
+from reference_broker.core.journal.journal import Journal
+from reference_broker.core.work.budget import UNLIMITED_UNITS
 from reference_broker.core.work.task import Steps, agreed
 from reference_broker.testing.hand_clock import HandClock
 from reference_broker.testing.lone_broker import LoneBroker
@@ -55,8 +60,16 @@ class Written:
 class SharingNode:
     """The node ``name``, with the broker ``lone.broker``."""
 
-    def __init__(self, name: str, number: int, clock: HandClock) -> None:
+    def __init__(
+        self,
+        name: str,
+        number: int,
+        clock: HandClock,
+        journal: Journal | None = None,
+        units: int = UNLIMITED_UNITS,
+    ) -> None:
         self.name = name
+        self.number = number
         self.run = RUN
         self.hears = True
         self.told = 0
@@ -72,11 +85,22 @@ class SharingNode:
             self.etcd, "", self.view, clock.after, name, RUN, lambda: self.reports.append("ended")
         )
         self.shared = SharedDefinitions()
-        self.lone = LoneBroker(shared_definitions=self.shared)
+        self.lone = LoneBroker(journal, units=units, shared_definitions=self.shared)
         self.lone.broker.ids.take_block(number)
+        self.looked_at: dict[Link, None] = {}
+        """Links that have something to be written."""
+        self.queue_links = QueueLinks(self.lone.broker, self.view.revision, self._look_at)
         self.definitions = NodeDefinitions(
-            self.lone.broker, self.shared, self, clock.after, self.reports.append
+            self.lone.broker,
+            self.shared,
+            self,
+            self.queue_links,
+            clock.after,
+            self.reports.append,
         )
+
+    def _look_at(self, link: Link) -> None:
+        self.looked_at[link] = None
 
     def take(self, events: list[Event], revision: int) -> Steps:
         """The steps of applying a transaction."""
@@ -86,16 +110,23 @@ class SharingNode:
 
 class SharingBrokers:
     """The nodes, by name; each is there, and ``guest`` may do everything. ``rows`` is what etcd
-    has; :meth:`settle` has it answer everything, :meth:`carry_out` one request."""
+    has; :meth:`settle` has it answer everything, :meth:`carry_out` one request. ``journals`` are
+    those of some nodes, and ``units`` what a turn of each has."""
 
-    def __init__(self, *names: str) -> None:
+    def __init__(
+        self,
+        *names: str,
+        journals: Mapping[str, Journal] | None = None,
+        units: int = UNLIMITED_UNITS,
+    ) -> None:
         self.clock = HandClock()
         self.rows: dict[str, Written] = {}
         self.refusal: Outcome | None = None
         self._history: list[tuple[int, list[Event]]] = []
         self.revision = 1
         self.nodes = {
-            name: SharingNode(name, number, self.clock) for number, name in enumerate(names, 1)
+            name: SharingNode(name, number, self.clock, (journals or {}).get(name), units)
+            for number, name in enumerate(names, 1)
         }
         for name in names:
             live = encoded(LiveRecord(RUN, NodeState.UP, ""))

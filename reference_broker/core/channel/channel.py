@@ -289,7 +289,7 @@ class Channel:
         assembled; it is tried again after each sync."""
         self._move(ChannelEvent.SUSPEND)
         self.connection.has_published = True
-        self.broker.waiting_publishers.add(self)
+        self.broker.waiting_publishers.add(self.room_has_come, self.connection.block_in_alarm)
 
     def room_has_come(self) -> None:
         """Publish the message that waits for room, as there may be some. Does nothing when the

@@ -7,6 +7,7 @@ a channel only where its docstring says so.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -135,8 +136,9 @@ class ChannelConnection(Protocol):
 class WaitingChannels(Protocol):
     """Channels whose publishes wait until the journal has space."""
 
-    def add(self, channel: Channel) -> None:
-        """Call ``channel.room_has_come()`` after the next sync."""
+    def add(self, room_comes: Callable[[], None], block_in_alarm: Callable[[], None]) -> None:
+        """Call ``room_comes`` after the next sync, and ``block_in_alarm`` when an alarm begins
+        before that."""
         ...
 
 

@@ -27,7 +27,6 @@ from reference_broker.core.access.permission import Action
 from reference_broker.core.channel import direct_reply
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
-from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.methods.elsewhere import (
     declared_elsewhere,
     delete_elsewhere,
@@ -88,12 +87,12 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
         declared_elsewhere(channel, queue, durable=durable)
         return
     declared = QueueDeclareOk(
-        queue=queue.name, message_count=queue.ready, consumer_count=_consumer_count(queue)
+        queue=queue.name, message_count=queue.ready, consumer_count=declared_consumers(queue)
     )
     channel.reply_defined(declared, durable=durable)
 
 
-def _consumer_count(queue: Queue) -> int:
+def declared_consumers(queue: Queue) -> int:
     """The consumer count in declare-ok, as RabbitMQ has it. Of a quorum queue it has those who may
     get messages now (so none of those who wait to be the single active consumer), and who holds
     one: a consumer that was cancelled meanwhile, and each basic.get by itself."""
@@ -102,7 +101,7 @@ def _consumer_count(queue: Queue) -> int:
     counted: dict[object, None] = {}
     gets = 0
     for lease in queue.leases.values():
-        if isinstance(lease.holder, Consumer):
+        if hasattr(lease.holder, "requeue"):  # a consumer, maybe another node's
             counted[lease.holder] = None
         else:
             gets += 1

@@ -8,6 +8,7 @@ was.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from reference_broker.core.arguments.queue_arguments import MAX_PRIORITY
@@ -43,6 +44,24 @@ def _put_back(queue: Queue, lease: Lease) -> None:
     if logged:
         queue.env.journal.requeue(queue.id, sequence, content.position)
     queue.keep(sequence, content, keep)
+
+
+def put_back_unseen(queue: Queue, leases: Iterable[Lease]) -> None:
+    """Put messages back at their places, as if they had not been handed out: their holder has not
+    shown them to anybody. Stale leases are counted."""
+    for lease in leases:
+        sequence, content = lease.sequence, lease.content
+        if queue.deleted or queue.leases.get(sequence) is not lease:
+            queue.stale_settlements += 1
+            continue
+        del queue.leases[sequence]
+        keep = content.position < 0 or not queue.durable or queue.backlog.has_room()
+        index = queue.index_of(sequence)
+        index.put_back(sequence, lease.redelivered)
+        if index.expires_at(sequence):
+            queue.expiry.watching = True
+        queue.keep(sequence, content, keep)
+    queue.came_back()
 
 
 def _move(queue: Queue, lease: Lease, rule: RequeueRule) -> None:

@@ -24,6 +24,7 @@ from reference_broker.cluster.definitions.brought import (
 )
 from reference_broker.cluster.definitions.node_definitions import NodeDefinitions
 from reference_broker.cluster.definitions.shared_definitions import SharedDefinitions
+from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.membership.folder_mark import (
     KEY,
     FolderMark,
@@ -31,9 +32,11 @@ from reference_broker.cluster.membership.folder_mark import (
     mark_in,
 )
 from reference_broker.cluster.membership.joining import Joined
+from reference_broker.cluster.mesh import LaneUser
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import MEMBERS
 from reference_broker.cluster.node import ClusterNode, NodeStage
+from reference_broker.cluster.queues.queue_links import QueueLinks
 from reference_broker.core.access import access_definition
 from reference_broker.core.base.deadlines import Deadline
 from reference_broker.core.broker import Broker
@@ -140,9 +143,15 @@ class BrokerNode:
         """The wall clock."""
         return self._process.now_wall_ms()
 
+    def lanes(self, node: ClusterNode, look_at: Callable[[Link], None]) -> LaneUser:
+        """The queues of this node and of the others."""
+        self._queue_links = QueueLinks(self._broker, node.view.revision, look_at)
+        return self._queue_links
+
     def made(self, node: ClusterNode) -> None:
         """Have the broker follow the node's view."""
-        NodeDefinitions(self._broker, self.shared, node, self.after, _log.warning)
+        homes = self._queue_links
+        NodeDefinitions(self._broker, self.shared, node, homes, self.after, _log.warning)
 
     def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
         """Write the mark to the log."""

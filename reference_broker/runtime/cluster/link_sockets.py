@@ -216,8 +216,12 @@ class LinkSockets:
             self._loop.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Write what links have. Idempotent."""
+        """Write what links have, as an input: who waits for room in a link is told of it.
+        Idempotent."""
         self._is_flushing = False
+        self._as_input(self._write_all)
+
+    def _write_all(self) -> None:
         self._turn_ends()
         looked_at, self._looked_at = self._looked_at, {}
         for link in looked_at:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reference_broker.cluster.link.hello import Purpose
+from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.joining import Applicant, Brought, FolderMark, Joined
-from reference_broker.cluster.mesh import Mesh
+from reference_broker.cluster.mesh import LaneUser, Mesh
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.node import ClusterNode
 from reference_broker.core.base.deadlines import Deadline
@@ -74,6 +75,11 @@ class ServiceHost(Protocol):
 
     def now_wall_ms(self) -> int:
         """The wall clock."""
+        ...
+
+    def lanes(self, node: ClusterNode, look_at: Callable[[Link], None]) -> LaneUser | None:
+        """The user of the lanes of the node's links, which ``look_at`` has written; ``None`` for a
+        node without queues."""
         ...
 
     def made(self, node: ClusterNode) -> None:
@@ -154,6 +160,7 @@ class ClusterService:
             parts.heartbeats,
             host.after,
             self.node,
+            host.lanes(self.node, parts.sockets.look_at),
         )
         parts.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(parts.sockets.flush_later)

@@ -1,0 +1,140 @@
+"""A consumer of another node, at the home of its queue: it gets as much as it was granted, and as
+the lane takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from reference_broker.cluster.queues.answer_octets import encode_delivery
+from reference_broker.cluster.queues.kinds import AnswerKind
+from reference_broker.core.queue.delivery_counts import shown_content
+
+if TYPE_CHECKING:
+    from reference_broker.cluster.queues.held_leases import HeldLeases
+    from reference_broker.cluster.queues.lane_output import LaneOutput
+    from reference_broker.cluster.queues.over_link import OverLink
+    from reference_broker.core.arguments.requeue_position import RequeueRule
+    from reference_broker.core.channel.consume_arguments import ConsumeArguments
+    from reference_broker.core.queue.lease import Lease
+    from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.remote.ports import Terms
+    from reference_broker.core.work.until import Until
+
+
+class ConsumerSession(Protocol):
+    """The session of an origin, as its consumers see it."""
+
+    output: LaneOutput
+    leases: HeldLeases
+    over_link: OverLink
+    leaving: Until | None
+    """There while the session has ended, and its consumers leave their queues."""
+
+    def starve(self, consumer: AttachedConsumer) -> None:
+        """Wake the consumer when the lane has room again."""
+        ...
+
+    def consumer_gone(self, consumer: AttachedConsumer) -> None:
+        """The consumer's queue is deleted: tell the origin."""
+        ...
+
+
+class AttachedConsumer:
+    """One attachment. Its queue sees it as a
+    :class:`~reference_broker.core.queue.ports.ConsumerPort`."""
+
+    __slots__ = (
+        "_counts", "_messages_left", "_messages_sent", "_octets_left", "_octets_sent", "_output",
+        "_session", "attachment", "exclusive", "no_ack", "priority", "queue", "requeue", "tag",
+        "weight",
+    )  # fmt: skip
+
+    requeue: RequeueRule
+
+    def __init__(
+        self,
+        session: ConsumerSession,
+        attachment: int,
+        queue: Queue,
+        terms: Terms,
+        asked: ConsumeArguments,
+        *,
+        exclusive: bool,
+    ) -> None:
+        self.attachment = attachment
+        self.queue = queue
+        self.tag = terms.tag
+        self.no_ack = terms.no_ack
+        self.exclusive = exclusive
+        self.priority = asked.priority
+        self.weight = asked.weight
+        self.requeue = asked.requeue
+        self._session = session
+        self._output = session.output
+        self._counts = queue.delivery_counts is not None
+        self._messages_left = self._octets_left = 0
+        self._messages_sent = self._octets_sent = 0
+
+    @property
+    def channel(self) -> OverLink:
+        """The way to the client, for the tracing."""
+        return self._session.over_link
+
+    @property
+    def leaving(self) -> Until | None:
+        """Happens when the consumer has left its queue, where the link is down."""
+        return self._session.leaving
+
+    def grant(self, messages: int, octets: int) -> None:
+        """Let the consumer have so much in all; less than before takes nothing back that was
+        sent."""
+        self._messages_left = messages - self._messages_sent
+        self._octets_left = octets - self._octets_sent
+        if self._messages_left > 0 and self._octets_left > 0:
+            self.wake()
+
+    def wake(self) -> None:
+        """There may be capacity again."""
+        if self.queue.rotation.wake(self):
+            self.queue.env.mark_dirty(self.queue)
+
+    def capacity(self) -> bool:
+        """True while something is granted, and the lane has room."""
+        if self._messages_left <= 0 or self._octets_left <= 0:
+            return False
+        if self._output.has_room:
+            return True
+        self._session.starve(self)
+        return False
+
+    def deliver(self, lease: Lease) -> None:
+        """Send the message."""
+        content = shown_content(lease) if self._counts else lease.content
+        size = len(content.body)
+        self._messages_left -= 1
+        self._messages_sent += 1
+        self._octets_left -= size
+        self._octets_sent += size
+        buffers = encode_delivery(self.attachment, lease.number, lease.redelivered, content)
+        self._output.add(AnswerKind.DELIVERY, buffers, len(buffers[0]) + content.size)
+        if not self.no_ack:
+            self._session.leases.add(lease)
+
+    def deliver_run(self, leases: Iterator[Lease]) -> int:
+        """:meth:`deliver`, as long as there is capacity and something to take."""
+        count = 0
+        while self.capacity():
+            lease = next(leases, None)
+            if lease is None:
+                break
+            self.deliver(lease)
+            count += 1
+        return count
+
+    def settled(self, count: int = 1) -> None:
+        """Do nothing: the origin counts what its clients hold, and grants more."""
+
+    def cancelled_by_broker(self) -> None:
+        """End the consumer, as its queue is gone."""
+        self._session.consumer_gone(self)

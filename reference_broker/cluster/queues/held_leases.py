@@ -1,0 +1,56 @@
+"""The leases that an origin holds: of each queue by their numbers, in the order in which they were
+handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reference_broker.core.queue.lease import Lease
+    from reference_broker.core.queue.queue import Queue
+
+
+class HeldLeases:
+    """The leases of one origin, over one link. Those that a queue doesn't know any more stay until
+    they are settled, as they do with a channel."""
+
+    __slots__ = ("_by_queue",)
+
+    def __init__(self) -> None:
+        self._by_queue: dict[int, dict[int, Lease]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_queue.values()))
+
+    def add(self, lease: Lease) -> None:
+        """The origin holds this one from now on."""
+        leases = self._by_queue.get(lease.queue.id)
+        if leases is None:
+            leases = self._by_queue[lease.queue.id] = {}
+        leases[lease.number] = lease
+
+    def take(self, queue_id: int, numbers: Iterable[int]) -> tuple[list[Lease], int]:
+        """The leases of these numbers, in this order, which the origin holds no more; and how many
+        of the numbers it did not hold."""
+        leases = self._by_queue.get(queue_id, {})
+        taken: list[Lease] = []
+        missing = 0
+        for number in numbers:
+            lease = leases.pop(number, None)
+            if lease is None:
+                missing += 1
+            else:
+                taken.append(lease)
+        if not leases:
+            self._by_queue.pop(queue_id, None)
+        return taken, missing
+
+    def forget(self, queue: Queue) -> None:
+        """The queue is deleted, and so its leases are stale."""
+        self._by_queue.pop(queue.id, None)
+
+    def take_all(self) -> list[list[Lease]]:
+        """The leases of each queue; none is held any more."""
+        by_queue, self._by_queue = self._by_queue, {}
+        return [list(leases.values()) for leases in by_queue.values()]

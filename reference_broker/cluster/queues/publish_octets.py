@@ -1,0 +1,74 @@
+"""Publishes and their answers on a link. Numbers are big-endian.
+
+::
+
+    PUBLISH     number u64 | queues u32 | route u16 | header u32 | body u32 | queue ids u64 ...
+                | route | header | body
+    CONFIRMED   through u64
+    REFUSED     number u64
+
+A publish has the next number after the last one of its link.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from reference_broker.cluster.link.frame import Buffer
+from reference_broker.cluster.queues.message_octets import octets_of, read_content
+from reference_broker.cluster.queues.octet_reader import OctetReader
+from reference_broker.core.message.content import Content
+from reference_broker.errors import LinkError
+
+UNANSWERED_MAX = 64 * 1024
+"""Publishes that may be sent and not answered when a message with more of them is sent. (Their
+refusals have to fit the replies that may wait in a link.)"""
+
+REFUSED_AT_ONCE = 16 * 1024
+"""Refusals in one reply, which has to fit a frame."""
+
+_HEAD = struct.Struct(">QIHII")
+_HEAD_OF_ONE = struct.Struct(">QIHIIQ")
+_NUMBER = struct.Struct(">Q")
+
+
+class Publish(NamedTuple):
+    """A message for queues of the home."""
+
+    number: int
+    queue_ids: Sequence[int]
+    content: Content
+
+
+def encode_publish(number: int, queue_ids: Sequence[int], content: Content) -> Sequence[Buffer]:
+    """The buffers of one publish."""
+    sizes = len(content.route), len(content.header), len(content.body)
+    if len(queue_ids) == 1:
+        head = _HEAD_OF_ONE.pack(number, 1, *sizes, queue_ids[0])
+    else:
+        head = _HEAD.pack(number, len(queue_ids), *sizes)
+        head += struct.pack(f">{len(queue_ids)}Q", *queue_ids)
+    return head, *octets_of(content)
+
+
+def read_publish(reader: OctetReader) -> Publish:
+    """The publish that comes next. Raises :exc:`LinkError` for what is none."""
+    number, queues, route_size, header_size, body_size = reader.unpack(_HEAD)
+    if not queues:
+        raise LinkError(f"publish {number} is for no queue")
+    queue_ids = struct.unpack(f">{queues}Q", reader.take(8 * queues))
+    return Publish(number, queue_ids, read_content(reader, route_size, header_size, body_size))
+
+
+def encode_numbers(numbers: Sequence[int]) -> bytes:
+    """The payload of a CONFIRMED, with one number, or of a REFUSED."""
+    return struct.pack(f">{len(numbers)}Q", *numbers)
+
+
+def read_numbers(payload: memoryview) -> Iterable[int]:
+    """The numbers of a CONFIRMED or a REFUSED. Raises :exc:`LinkError` for what has none."""
+    if not payload or len(payload) % _NUMBER.size:
+        raise LinkError("an answer to publishes that can't be read")
+    return struct.unpack(f">{len(payload) // _NUMBER.size}Q", payload)

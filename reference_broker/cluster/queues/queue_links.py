@@ -1,0 +1,129 @@
+"""The queues of all nodes, over the links of this one: the other nodes as homes, and this node as
+the home of what they ask for. Its owner is the mesh, which has the links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from reference_broker.cluster.link.lane import Lane
+from reference_broker.cluster.link.link import Link
+from reference_broker.cluster.queues.catalogue import Catalogue
+from reference_broker.cluster.queues.kinds import CommandKind, PublishKind
+from reference_broker.cluster.queues.lane_input import LaneInput
+from reference_broker.cluster.queues.lane_output import LaneOutput
+from reference_broker.cluster.queues.linked_home import LinkedHome
+from reference_broker.cluster.queues.origin_session import OriginSession
+from reference_broker.cluster.queues.publish_octets import read_numbers
+from reference_broker.errors import LinkError
+
+if TYPE_CHECKING:
+    from reference_broker.core.broker import Broker
+    from reference_broker.core.journal.watermark import Watermark
+
+
+class QueueLinks:
+    """The :class:`~reference_broker.core.remote.ports.Homes` of a node, and the
+    :class:`~reference_broker.cluster.mesh.LaneUser` of its mesh: both ends of each link. All
+    methods are called within inputs of ``broker``, :meth:`flush` at the end of each turn.
+
+    ``revision`` is what the node's view has reached; ``look_at`` has a link written before the turn
+    ends.
+    """
+
+    def __init__(
+        self, broker: Broker, revision: Watermark, look_at: Callable[[Link], None]
+    ) -> None:
+        self._broker = broker
+        self._catalogue = Catalogue(broker.queues_by_id, revision)
+        self._look_at = look_at
+        self._homes: dict[str, LinkedHome] = {}
+        self._peers: dict[Link, _Peer] = {}
+
+    def home(self, node: str) -> LinkedHome:
+        """See :class:`~reference_broker.core.remote.ports.Homes`."""
+        home = self._homes.get(node)
+        if home is None:
+            home = self._homes[node] = LinkedHome(node, self._broker.work, self._broker.budget)
+        return home
+
+    # For the mesh
+
+    def link_open(self, link: Link) -> None:
+        """There is a link with the node, and no other one."""
+        home = self.home(link.peer.node)
+        peer = _Peer(link, home, self._broker, self._catalogue, self._look_at)
+        self._peers[link] = peer
+
+    def link_down(self, link: Link) -> None:
+        """The link has ended, or a newer one will take its place. Idempotent."""
+        peer = self._peers.pop(link, None)
+        if peer is not None:
+            peer.close()
+
+    def applied(self, link: Link, revision: int) -> None:
+        """The view of the node at the other end has reached ``revision``."""
+        peer = self._peers.get(link)
+        if peer is not None:
+            peer.session.intake.revision = revision
+
+    def receive(self, link: Link, lane: Lane, kind: int, payload: Sequence[memoryview]) -> None:
+        """A message has come in one of the lanes of queues. Raises :exc:`LinkError` for one that
+        can't be read; others may end the link later."""
+        peer = self._peers.get(link)
+        if peer is not None:
+            peer.receive(lane, kind, payload)
+
+    def flush(self) -> None:
+        """The turn ends: what was put together in it goes."""
+        for peer in list(self._peers.values()):
+            peer.flush()
+
+
+class _Peer:
+    """Both parts that a node plays over one link."""
+
+    def __init__(
+        self,
+        link: Link,
+        home: LinkedHome,
+        broker: Broker,
+        catalogue: Catalogue,
+        look_at: Callable[[Link], None],
+    ) -> None:
+        self._home = home
+        self._publishing = LaneOutput(link, Lane.PUBLISH, look_at)
+        self._output = LaneOutput(link, Lane.DELIVER, look_at)
+        self.session = OriginSession(link, broker, catalogue, self._output, look_at)
+        work, budget = broker.work, broker.budget
+        self._publishes = LaneInput(link, Lane.PUBLISH, self.session.intake.take, work, budget)
+        self._commands = LaneInput(link, Lane.DELIVER, self.session.take, work, budget)
+        self._answers = LaneInput(link, Lane.DELIVER, home.take, work, budget)
+        home.begin(link, self._publishing, self._output)
+
+    def receive(self, lane: Lane, kind: int, payload: Sequence[memoryview]) -> None:
+        if lane is Lane.DELIVER:
+            lane_input = self._commands if kind <= max(CommandKind) else self._answers
+            lane_input.receive(kind, payload)
+        elif lane is not Lane.PUBLISH:
+            raise LinkError(f"a message of kind {kind} in the lane {lane.name}")
+        elif kind == PublishKind.CONFIRMED:
+            for through in read_numbers(payload[0]):
+                self._home.publishes.confirm(through)
+        elif kind == PublishKind.REFUSED:
+            self._home.publishes.refuse(read_numbers(payload[0]))
+        else:
+            self._publishes.receive(kind, payload)
+
+    def flush(self) -> None:
+        self._home.flush()
+        self._publishing.flush()
+        self.session.flush()
+
+    def close(self) -> None:
+        for lane_input in (self._publishes, self._commands, self._answers):
+            lane_input.close()
+        self.session.close()
+        self._home.end()
+        for output in (self._publishing, self._output):
+            output.close()

@@ -1,0 +1,211 @@
+"""The publishes of this node for one other node: numbered, sent, and known until they are answered.
+
+    publish 41..57  ->  lane PUBLISH   ->  REFUSED 43, CONFIRMED 57
+    publish 58..60  ->  the link is lost: 58, 59, 60 are refused
+
+Numbers rise over all links. Whoever wants to know is told of a refusal before ``confirmed`` is at
+its number, and never within his call. Telling many takes several turns: what a newer link confirms
+waits until all of the older one's are told.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from reference_broker.cluster.queues.kinds import PublishKind
+from reference_broker.cluster.queues.lane_output import LaneOutput
+from reference_broker.cluster.queues.publish_octets import UNANSWERED_MAX, encode_publish
+from reference_broker.core.base.limits import MIB
+from reference_broker.core.journal.watermark import Watermark
+from reference_broker.core.message.content import Content
+from reference_broker.core.work.budget import Budget
+from reference_broker.core.work.portions import Portions
+from reference_broker.core.work.task import tell_each
+from reference_broker.core.work.until import Until
+from reference_broker.errors import LinkError
+
+WAITING_BYTES_MAX = 8 * MIB
+"""Accounted octets of publishes that may wait in front of the lane; then their publishers do."""
+
+UNTOLD_MAX = 128 * 1024
+"""Publishes whose publishers are not told yet: beyond all that may be unanswered and wait, it is
+those who go on publishing while the home is down."""
+
+_PASSED_PER_UNIT = 16
+"""Publishes that are confirmed in the time that one is refused: nobody is called for them."""
+
+Refused = Callable[[], None]
+
+
+class _Verdict:
+    """The answer to all publishes up to ``through`` that have none: they were taken, but for those
+    that were refused by number, or all of them are ``lost``."""
+
+    __slots__ = ("is_lost", "through")
+
+    def __init__(self, through: int, *, is_lost: bool) -> None:
+        self.through = through
+        self.is_lost = is_lost
+
+
+class SentPublishes:
+    """The publishes for one node: a :class:`~reference_broker.core.work.portions.Job` while there
+    are more answers to be told than a turn has time for."""
+
+    vhost_name = ""
+
+    def __init__(self, work: Portions, budget: Budget) -> None:
+        self.last = 0
+        """The number of the last publish."""
+        self.confirmed = Watermark()
+        self.connection_id = 0
+        self._work = work
+        self._budget = budget
+        self._output: LaneOutput | None = None
+        self._answered = 0
+        """The last publish that is answered, or will never be."""
+        self._untold: deque[tuple[int, Refused]] = deque()
+        self._refused: deque[int] = deque()
+        self._verdicts: deque[_Verdict] = deque()
+        self._is_listed = False
+        self._room = Until()
+
+    # Publishing
+
+    @property
+    def has_room(self) -> bool:
+        """True if one more may be published."""
+        if len(self._untold) >= UNTOLD_MAX:
+            return False
+        return self._output is None or self._output.waiting < WAITING_BYTES_MAX
+
+    @property
+    def room_comes(self) -> Until:
+        """The event that one more may be published, or that the home is down."""
+        return self._room
+
+    def publish(self, queue_ids: Sequence[int], content: Content, refused: Refused | None) -> int:
+        """See :meth:`~reference_broker.core.remote.ports.Home.publish`."""
+        self.last = number = self.last + 1
+        if refused is not None:
+            self._untold.append((number, refused))
+        output = self._output
+        if output is None:
+            self._lose()
+            return number
+        if number - self._answered > UNANSWERED_MAX and not output.is_held:
+            output.flush()
+            output.is_held = True
+        buffers = encode_publish(number, queue_ids, content)
+        output.add(PublishKind.PUBLISH, buffers, len(buffers[0]) + content.size)
+        return number
+
+    # The link
+
+    def begin(self, output: LaneOutput, work_number: int) -> None:
+        """There is a link, over which publishes go from now on."""
+        self._answered = self.last
+        self._output = output
+        self.connection_id = work_number
+        output.room_comes.then(self._output_has_room)
+
+    def end(self) -> None:
+        """The link is down: what was not answered is lost, for all that is known."""
+        self._output = None
+        if self.last > self._answered:
+            self._lose()
+        self._tell_of_room()
+
+    def confirm(self, through: int) -> None:
+        """Everything up to that number was answered. Raises :exc:`LinkError` for what was not
+        sent."""
+        if not self._answered <= through <= self.last:
+            raise LinkError(
+                f"publishes up to {through} are confirmed, of {self.last} that were sent, and"
+                f" {self._answered} that were confirmed before"
+            )
+        self._answered = through
+        self._judge(through, is_lost=False)
+        if not self._is_listed and not self.advance():
+            self._list()
+        output = self._output
+        if output is not None and output.is_held and self.last - through < UNANSWERED_MAX:
+            output.release()
+
+    def refuse(self, numbers: Iterable[int]) -> None:
+        """Not every queue has taken these. Raises :exc:`LinkError` for what was not sent, is
+        answered, or comes out of order."""
+        refused = self._refused
+        last = max(self._answered, refused[-1] if refused else 0)
+        for number in numbers:
+            if not last < number <= self.last:
+                raise LinkError(f"publish {number} is refused after {last}, of {self.last}")
+            refused.append(number)
+            last = number
+
+    # Telling
+
+    def advance(self) -> bool:
+        """Tell what was answered, until the budget is spent; true when all are told."""
+        while self._verdicts:
+            verdict = self._verdicts[0]
+            if not self._tell(verdict):
+                return False
+            self._verdicts.popleft()
+            self.confirmed.rise(verdict.through)
+        self._is_listed = False
+        if len(self._room) and self.has_room:
+            self._tell_of_room()
+        return True
+
+    def _tell(self, verdict: _Verdict) -> bool:
+        untold, refused, budget = self._untold, self._refused, self._budget
+        passed = 0
+        while untold and untold[0][0] <= verdict.through:
+            if budget.left <= 0:
+                self.confirmed.rise(untold[0][0] - 1)
+                return False
+            number, tell = untold.popleft()
+            while refused and refused[0] < number:
+                refused.popleft()
+            if verdict.is_lost or (refused and refused[0] == number):
+                tell()
+                budget.left -= 1
+            else:
+                passed += 1
+                budget.left -= not passed % _PASSED_PER_UNIT
+        while refused and refused[0] <= verdict.through:
+            refused.popleft()
+        return True
+
+    def _lose(self) -> None:
+        self._answered = self.last
+        self._judge(self.last, is_lost=True)
+        self._list()
+
+    def _judge(self, through: int, *, is_lost: bool) -> None:
+        if self._verdicts and self._verdicts[-1].is_lost is is_lost:
+            self._verdicts[-1].through = through
+        else:
+            self._verdicts.append(_Verdict(through, is_lost=is_lost))
+
+    def _list(self) -> None:
+        if not self._is_listed:
+            self._is_listed = True
+            self._work.add(self)
+
+    # Room
+
+    def _output_has_room(self) -> None:
+        output = self._output
+        if output is None:
+            return
+        output.room_comes.then(self._output_has_room)
+        if output.waiting <= WAITING_BYTES_MAX // 2:
+            self._tell_of_room()
+
+    def _tell_of_room(self) -> None:
+        if len(self._room):
+            waiting, self._room = self._room, Until()
+            self._work.start(tell_each(waiting, self._budget), "", self.connection_id)

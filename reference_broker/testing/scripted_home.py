@@ -12,6 +12,7 @@ What is asked is in order in ``asked``, each as its name and what it is about.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from reference_broker.core.journal.watermark import Watermark
@@ -58,6 +59,16 @@ class ScriptedHome:
         number = self.published[-1].number + 1 if self.published else 1
         self.published.append(Published(number, tuple(queue_ids), content, refused))
         return number
+
+    def publish_run(
+        self,
+        queue_id: int,
+        contents: Sequence[Content],
+        refused: Callable[[int], None] | None = None,
+    ) -> int:
+        for place, content in enumerate(contents):
+            self.publish((queue_id,), content, refused and partial(refused, place))
+        return self.published[-1].number
 
     def attach(self, queue_id: int, terms: Terms, taker: Taker) -> int:
         number = len(self.takers) + 1

@@ -20,7 +20,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from reference_broker.cluster.link.frame import Buffer
-from reference_broker.cluster.queues.message_octets import octets_of, read_content
+from reference_broker.cluster.queues.message_octets import (
+    octets_of,
+    octets_of_run,
+    read_content,
+    read_run,
+)
 from reference_broker.cluster.queues.octet_reader import OctetReader
 from reference_broker.core.message.content import Content
 from reference_broker.core.remote.ports import Counts, Got, Purged
@@ -29,6 +34,7 @@ from reference_broker.errors import ChannelException, LinkError, ReplyCode
 _NUMBER = struct.Struct(">Q")
 _ERROR = struct.Struct(">QHH")
 _DELIVERY = struct.Struct(">QQ?HII")
+_DELIVERY_RUN = struct.Struct(">QQIH")
 _GOT = struct.Struct(">QQ?QHII")
 _COUNTED = struct.Struct(">QQQQQ")
 _PURGED = struct.Struct(">QQ")
@@ -82,6 +88,18 @@ def encode_delivery(
 def read_delivery(reader: OctetReader) -> Delivery:
     attachment, number, redelivered, *sizes = reader.unpack(_DELIVERY)
     return Delivery(attachment, number, redelivered, read_content(reader, *sizes))
+
+
+def encode_delivery_run(
+    attachment: int, first: int, contents: Sequence[Content]
+) -> Sequence[Buffer]:
+    head = _DELIVERY_RUN.pack(attachment, first, len(contents), len(contents[0].route))
+    return head, *octets_of_run(contents)
+
+
+def read_delivery_run(reader: OctetReader) -> tuple[int, int, list[Content]]:
+    attachment, first, count, route_size = reader.unpack(_DELIVERY_RUN)
+    return attachment, first, read_run(reader, count, route_size)
 
 
 def encode_got(token: int, got: Got) -> Sequence[Buffer]:

@@ -4,10 +4,13 @@ the lane takes."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Protocol
 
-from reference_broker.cluster.queues.answer_octets import encode_delivery
+from reference_broker.cluster.link.lane import MESSAGE_OVERHEAD_BYTES
+from reference_broker.cluster.queues.answer_octets import encode_delivery, encode_delivery_run
 from reference_broker.cluster.queues.kinds import AnswerKind
+from reference_broker.cluster.queues.message_octets import runs_of
 from reference_broker.core.queue.delivery_counts import shown_content
 
 if TYPE_CHECKING:
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.remote.ports import Terms
     from reference_broker.core.work.until import Until
+
+
+def _route(lease: Lease) -> bytes:
+    return lease.content.route
 
 
 class ConsumerSession(Protocol):
@@ -122,15 +129,30 @@ class AttachedConsumer:
             self._session.leases.add(lease)
 
     def deliver_run(self, leases: Iterator[Lease]) -> int:
-        """:meth:`deliver`, as long as there is capacity and something to take."""
-        count = 0
-        while self.capacity():
+        """:meth:`deliver`, as long as there is capacity and something to take: of one message
+        after another, whose leases have one number after another."""
+        taken: list[Lease] = []
+        while len(taken) < self._messages_left and self.capacity():
             lease = next(leases, None)
             if lease is None:
                 break
-            self.deliver(lease)
-            count += 1
-        return count
+            taken.append(lease)
+            self._octets_left -= len(lease.content.body)
+        for _, run in groupby(taken, _route):
+            self._send_run(list(run))
+        self._messages_left -= len(taken)
+        self._messages_sent += len(taken)
+        if not self.no_ack:
+            self._session.leases.add_run(taken)
+        return len(taken)
+
+    def _send_run(self, leases: list[Lease]) -> None:
+        contents = [lease.content for lease in leases]
+        for place, some in runs_of(contents):
+            buffers = encode_delivery_run(self.attachment, leases[place].number, some)
+            size = sum(map(len, buffers)) + (len(some) - 1) * MESSAGE_OVERHEAD_BYTES
+            self._octets_sent += sum([len(content.body) for content in some])
+            self._output.add(AnswerKind.DELIVERY_RUN, buffers, size)
 
     def settled(self, count: int = 1) -> None:
         """Do nothing: the origin counts what its clients hold, and grants more."""

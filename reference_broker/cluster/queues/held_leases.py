@@ -3,7 +3,7 @@ handed out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,6 +29,12 @@ class HeldLeases:
         if leases is None:
             leases = self._by_queue[lease.queue.id] = {}
         leases[lease.number] = lease
+
+    def add_run(self, leases: Sequence[Lease]) -> None:
+        """The origin holds these, which are of one queue."""
+        if leases:
+            held = self._by_queue.setdefault(leases[0].queue.id, {})
+            held.update([(lease.number, lease) for lease in leases])
 
     def take(self, queue_id: int, numbers: Iterable[int]) -> tuple[list[Lease], int]:
         """The leases of these numbers, in this order, which the origin holds no more; and how many

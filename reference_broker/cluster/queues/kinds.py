@@ -13,6 +13,7 @@ class PublishKind(IntEnum):
     """Kinds in the lane PUBLISH."""
 
     PUBLISH = 0
+    RUN = 1
     CONFIRMED = REPLY | 0
     REFUSED = REPLY | 1
 
@@ -44,3 +45,4 @@ class AnswerKind(IntEnum):
     COUNTED = 23
     PURGED = 24
     UNANSWERED = 25
+    DELIVERY_RUN = 26

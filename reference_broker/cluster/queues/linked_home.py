@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from reference_broker.cluster.queues.answer_octets import (
     read_counted,
     read_delivery,
+    read_delivery_run,
     read_error,
     read_got,
     read_number,
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
     from reference_broker.core.work.portions import Portions
     from reference_broker.core.work.task import Steps
     from reference_broker.core.work.until import Until
+
+
+_RUN_MESSAGES_PER_UNIT = 4
+"""Messages of a run that are read in the time that one is published."""
 
 
 class LinkedHome:
@@ -95,6 +100,15 @@ class LinkedHome:
     ) -> int:
         """See :class:`~reference_broker.core.remote.ports.Home`."""
         return self.publishes.publish(queue_ids, content, refused)
+
+    def publish_run(
+        self,
+        queue_id: int,
+        contents: Sequence[Content],
+        refused: Callable[[int], None] | None = None,
+    ) -> int:
+        """See :class:`~reference_broker.core.remote.ports.Home`."""
+        return self.publishes.publish_run(queue_id, contents, refused)
 
     def attach(self, queue_id: int, terms: Terms, taker: Taker) -> int:
         """See :class:`~reference_broker.core.remote.ports.Home`."""
@@ -224,6 +238,10 @@ class LinkedHome:
         if kind == AnswerKind.DELIVERY:
             attachment, number, redelivered, content = read_delivery(reader)
             self._taker(attachment).deliver(number, redelivered, content)
+        elif kind == AnswerKind.DELIVERY_RUN:
+            attachment, first, contents = read_delivery_run(reader)
+            self._budget.left -= len(contents) // _RUN_MESSAGES_PER_UNIT
+            self._taker(attachment).deliver_run(first, contents)
         elif kind == AnswerKind.ATTACHED:
             self._taker(read_number(reader)).attached()
         elif kind == AnswerKind.NOT_ATTACHED:

@@ -7,6 +7,7 @@ three once, out of what was read, and checks them as if a client had sent them.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Sequence
 
 from reference_broker.cluster.link.frame import Buffer
 from reference_broker.cluster.queues.octet_reader import OctetReader
@@ -17,11 +18,66 @@ from reference_broker.errors import LinkError
 _FIXED = struct.Struct(">HHQ")
 _BASIC = 60
 
+RUN_BYTES = 64 * 1024
+"""Octets of a run: they are copied together."""
+
+RUN_MAX = 1_024
+"""Messages of a run, at most."""
+
 
 def octets_of(content: Content) -> tuple[Buffer, Buffer, Buffer]:
     """The buffers to send."""
     body = content.body
     return content.route, content.header, body if isinstance(body, bytes) else memoryview(body)
+
+
+def runs_of(contents: Sequence[Content]) -> Iterator[tuple[int, Sequence[Content]]]:
+    """Messages of one route in runs of some :data:`RUN_BYTES`, each with the place of its first
+    one: a large body has a run for itself."""
+    sizes = [len(content.header) + len(content.body) for content in contents]
+    start = size = 0
+    if len(sizes) > RUN_MAX or sum(sizes) > RUN_BYTES:
+        for place, octets in enumerate(sizes):
+            if place > start and (size + octets > RUN_BYTES or place - start == RUN_MAX):
+                yield start, contents[start:place]
+                start, size = place, 0
+            size += octets
+    yield start, contents[start:] if start else contents
+
+
+def octets_of_run(contents: Sequence[Content]) -> tuple[bytes, bytes]:
+    """Messages of one route: the sizes of the headers and bodies, and then route and messages."""
+    sizes: list[int] = []
+    octets: list[bytes | bytearray] = [contents[0].route]
+    for content in contents:
+        header, body = content.header, content.body
+        sizes += (len(header), len(body))
+        octets += (header, body)
+    return struct.pack(f">{len(sizes)}I", *sizes), b"".join(octets)
+
+
+def read_run(reader: OctetReader, count: int, route_size: int) -> list[Content]:
+    """The run of so many messages that comes next, sizes first. Raises :exc:`LinkError`."""
+    if not 0 < count <= RUN_MAX:
+        raise LinkError(f"a run of {count} messages")
+    sizes = struct.unpack(f">{2 * count}I", reader.take(8 * count))
+    route = reader.take(route_size)
+    if not _is_route(route):
+        raise LinkError("messages whose exchange name and routing key can't be read")
+    octets = reader.take(sum(sizes))
+    contents: list[Content] = []
+    at = 0
+    fixed = _FIXED.unpack_from
+    pairs = iter(sizes)
+    for header_size, body_size in zip(pairs, pairs, strict=True):
+        body_at = at + header_size
+        end = body_at + body_size
+        header = octets[at:body_at]
+        if header_size < HEADER_FIXED_SIZE or fixed(header) != (_BASIC, 0, body_size):
+            raise LinkError("a message whose header is not that of its body")
+        contents.append(Content(route, header, octets[body_at:end]))
+        at = end
+    return contents
 
 
 def read_content(reader: OctetReader, route_size: int, header_size: int, body_size: int) -> Content:

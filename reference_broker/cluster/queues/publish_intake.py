@@ -9,7 +9,7 @@ it do. What was taken stays, also when the link is down before it is answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from reference_broker.cluster.link.lane import Lane
@@ -21,9 +21,12 @@ from reference_broker.cluster.queues.publish_octets import (
     REFUSED_AT_ONCE,
     UNANSWERED_MAX,
     Publish,
+    Run,
     encode_numbers,
     read_publish,
+    read_publish_run,
 )
+from reference_broker.core.hot_path.publish_run import enqueue_run, takes_runs
 from reference_broker.core.journal.free_space import NoSpace
 from reference_broker.core.journal.watermark import Watermark
 from reference_broker.core.message.header import facts_of
@@ -37,9 +40,14 @@ from reference_broker.errors import AmqpError, LinkError
 if TYPE_CHECKING:
     from reference_broker.core.broker import Broker
     from reference_broker.core.message.content import Content
+    from reference_broker.core.message.header import HeaderFacts
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.vhost.vhost import VHost
     from reference_broker.core.work.task import Steps
+
+
+RUN_MESSAGES_PER_UNIT = 2
+"""Messages of a run that cost as much as one that comes alone."""
 
 
 class PublishIntake:
@@ -77,16 +85,71 @@ class PublishIntake:
 
     def take(self, kind: int, reader: OctetReader) -> Steps | None:
         """See :data:`~reference_broker.cluster.queues.lane_input.TakeItem`."""
+        if kind == PublishKind.RUN:
+            return self._take_run(read_publish_run(reader))
         if kind != PublishKind.PUBLISH:
             raise LinkError(f"kind {kind} in the lane of publishes")
+        return self._take_one(read_publish(reader))
+
+    def _number(self, first: int, count: int) -> None:
+        """Publishes from ``first`` on have come. Raises :exc:`LinkError`."""
         if self._last - self._answered > UNANSWERED_MAX:
             raise LinkError(f"more than {UNANSWERED_MAX} publishes came without an answer")
-        publish = read_publish(reader)
-        if publish.number <= self._last or (self._last and publish.number != self._last + 1):
-            raise LinkError(f"publish {publish.number} came after publish {self._last}")
+        if first <= self._last or (self._last and first != self._last + 1):
+            raise LinkError(f"publish {first} came after publish {self._last}")
         if not self._last:
-            self._answered = self._promised = publish.number - 1
-        self._last = publish.number
+            self._answered = self._promised = first - 1
+        self._last = first + count - 1
+
+    def _take_run(self, run: Run) -> Steps | None:
+        """Put a run into its queue at once, or each of it on its own."""
+        first, contents = run.first, run.contents
+        self._number(first, len(contents))
+        missed: Sequence[Content] = contents
+        queue = self._queue_of(run)
+        facts = None if queue is None else _facts_of_all(contents)
+        if queue is not None and facts is not None:
+            self._tail = self._broker.journal.tail
+            self._broker.budget.left -= len(contents) // RUN_MESSAGES_PER_UNIT
+            missed = enqueue_run(queue, contents, facts)
+            self._note(first, taken=True)
+            self._have_taken(first + len(contents) - len(missed) - 1)
+        if not missed:
+            return None
+        start = first + len(contents) - len(missed)
+        return self._each(
+            Publish(number, (run.queue_id,), content)
+            for number, content in enumerate(missed, start)
+        )
+
+    def _queue_of(self, run: Run) -> Queue | None:
+        """The queue, if it takes the run at once."""
+        try:
+            queue = self._catalogue.find(run.queue_id, self.revision)
+        except NotYet:
+            return None
+        if queue is None or not takes_runs(queue) or queue.deduplication is not None:
+            return None
+        room = queue.env.journal.free_space
+        largest = max([content.size for content in run.contents])
+        return None if room.scarce or largest > room.plain_bytes else queue
+
+    def _each(self, publishes: Iterable[Publish]) -> Steps:
+        for publish in publishes:
+            if self._broker.budget.left <= 0:
+                yield None
+            if self._is_closed:
+                return
+            steps = self._begin(publish)
+            if steps is not None:
+                yield from steps
+
+    def _take_one(self, publish: Publish) -> Steps | None:
+        self._number(publish.number, 1)
+        return self._begin(publish)
+
+    def _begin(self, publish: Publish) -> Steps | None:
+        """Put a message into its queues, or return the steps of that."""
         try:
             self._tail = self._broker.journal.tail
             fan_out = self._put(publish)
@@ -94,7 +157,7 @@ class PublishIntake:
             return self._put_later(publish, self._until(wait))
         if fan_out is not None:
             return self._distribute(publish, fan_out)
-        self._have_taken(publish)
+        self._have_taken(publish.number)
         return None
 
     def flush(self) -> None:
@@ -145,7 +208,7 @@ class PublishIntake:
         if fan_out is not None:
             yield from self._distribute(publish, fan_out)
         else:
-            self._have_taken(publish)
+            self._have_taken(publish.number)
 
     def _until(self, wait: NotYet | NoSpace) -> Until:
         if isinstance(wait, NotYet):
@@ -156,18 +219,18 @@ class PublishIntake:
 
     def _distribute(self, publish: Publish, fan_out: FanOut) -> Steps:
         yield from all_of(fan_out)
-        self._note(publish, taken=not fan_out.refused)
-        self._have_taken(publish)
+        self._note(publish.number, taken=not fan_out.refused)
+        self._have_taken(publish.number)
 
-    def _have_taken(self, publish: Publish) -> None:
-        self.taken.rise(publish.number)
+    def _have_taken(self, number: int) -> None:
+        self.taken.rise(number)
         if not self._is_noted:
             self._is_noted = True
             self._look_at(self._link)
 
-    def _note(self, publish: Publish, *, taken: bool) -> None:
+    def _note(self, number: int, *, taken: bool) -> None:
         if not taken:
-            self._refused.append(publish.number)
+            self._refused.append(number)
         tail = self._broker.journal.tail
         if tail != self._tail:
             self._position = tail
@@ -182,10 +245,7 @@ class PublishIntake:
         if not queues:
             return None
         vhost = vhost_of(queues[0])
-        try:
-            facts = facts_of(content.header)
-        except AmqpError as error:
-            raise LinkError(f"publish {publish.number} can't be read: {error}") from error
+        facts = _facts_of(content)
         if facts.has_headers:
             budget.left -= len(content.header) // TABLE_OCTETS_PER_UNIT
         self._require_room(vhost, queues, content)
@@ -198,7 +258,7 @@ class PublishIntake:
                 return None
         if len(queues) > 1 and is_too_many(queues, budget):
             return FanOut(queues, content, facts, vhost)
-        self._note(publish, taken=enqueue(queues, content, facts, vhost))
+        self._note(publish.number, taken=enqueue(queues, content, facts, vhost))
         return None
 
     def _queues(self, publish: Publish) -> Sequence[Queue]:
@@ -221,6 +281,27 @@ class PublishIntake:
             entries = sum(queue.durable for queue in queues)
             if entries and not room.admits(len(content.route) + size, entries):
                 raise NoSpace
+
+
+def _facts_of(content: Content) -> HeaderFacts:
+    try:
+        return facts_of(content.header)
+    except AmqpError as error:
+        raise LinkError(f"the header of a publish can't be read: {error}") from error
+
+
+def _facts_of_all(contents: Sequence[Content]) -> HeaderFacts | None:
+    """The facts of a run; ``None`` where its messages are not alike. Raises :exc:`LinkError`."""
+    facts = _facts_of(contents[0])
+    known = contents[0].header
+    for content in contents:
+        if content.header != known:
+            known = content.header
+            if _facts_of(content).persistent != facts.persistent:
+                return None
+        if facts.expiration_ms is not None:
+            return None
+    return facts
 
 
 def _new_to(queues: Sequence[Queue], content: Content) -> Sequence[Queue]:

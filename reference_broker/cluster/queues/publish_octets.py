@@ -17,7 +17,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from reference_broker.cluster.link.frame import Buffer
-from reference_broker.cluster.queues.message_octets import octets_of, read_content
+from reference_broker.cluster.queues.message_octets import (
+    octets_of,
+    octets_of_run,
+    read_content,
+    read_run,
+)
 from reference_broker.cluster.queues.octet_reader import OctetReader
 from reference_broker.core.message.content import Content
 from reference_broker.errors import LinkError
@@ -31,6 +36,7 @@ REFUSED_AT_ONCE = 16 * 1024
 
 _HEAD = struct.Struct(">QIHII")
 _HEAD_OF_ONE = struct.Struct(">QIHIIQ")
+_RUN = struct.Struct(">QQIH")
 _NUMBER = struct.Struct(">Q")
 
 
@@ -60,6 +66,26 @@ def read_publish(reader: OctetReader) -> Publish:
         raise LinkError(f"publish {number} is for no queue")
     queue_ids = struct.unpack(f">{queues}Q", reader.take(8 * queues))
     return Publish(number, queue_ids, read_content(reader, route_size, header_size, body_size))
+
+
+class Run(NamedTuple):
+    """Messages for one queue of the home, numbered from ``first`` on."""
+
+    first: int
+    queue_id: int
+    contents: list[Content]
+
+
+def encode_run(first: int, queue_id: int, contents: Sequence[Content]) -> Sequence[Buffer]:
+    """The buffers of one run."""
+    head = _RUN.pack(first, queue_id, len(contents), len(contents[0].route))
+    return head, *octets_of_run(contents)
+
+
+def read_publish_run(reader: OctetReader) -> Run:
+    """The run that comes next. Raises :exc:`LinkError` for what is none."""
+    first, queue_id, count, route_size = reader.unpack(_RUN)
+    return Run(first, queue_id, read_run(reader, count, route_size))
 
 
 def encode_numbers(numbers: Sequence[int]) -> bytes:

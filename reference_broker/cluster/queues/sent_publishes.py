@@ -13,9 +13,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
+from reference_broker.cluster.link.lane import MESSAGE_OVERHEAD_BYTES
 from reference_broker.cluster.queues.kinds import PublishKind
 from reference_broker.cluster.queues.lane_output import LaneOutput
-from reference_broker.cluster.queues.publish_octets import UNANSWERED_MAX, encode_publish
+from reference_broker.cluster.queues.message_octets import runs_of
+from reference_broker.cluster.queues.publish_octets import (
+    UNANSWERED_MAX,
+    encode_publish,
+    encode_run,
+)
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.journal.watermark import Watermark
 from reference_broker.core.message.content import Content
@@ -36,6 +42,37 @@ _PASSED_PER_UNIT = 16
 """Publishes that are confirmed in the time that one is refused: nobody is called for them."""
 
 Refused = Callable[[], None]
+
+
+RefusedPlace = Callable[[int], None]
+"""The same for publishes in a row: called with the place of one among them."""
+
+
+def _alone(refused: Refused) -> RefusedPlace:
+    return lambda _: refused()
+
+
+class _Untold:
+    """Publishes from ``first`` to ``last`` whose publisher is told of those that are refused;
+    ``next`` is the first one that was not looked at."""
+
+    __slots__ = ("_first", "_refused", "last", "next")
+
+    def __init__(self, first: int, last: int, refused: RefusedPlace) -> None:
+        self._first = self.next = first
+        self.last = last
+        self._refused = refused
+
+    def refuse(self, number: int) -> None:
+        """One of them was refused; nothing for one of earlier publishes, of which nobody is
+        told."""
+        if number >= self._first:
+            self._refused(number - self._first)
+
+    def lose(self, through: int) -> None:
+        """All up to ``through`` are lost that were not looked at."""
+        for number in range(self.next, through + 1):
+            self._refused(number - self._first)
 
 
 class _Verdict:
@@ -65,7 +102,8 @@ class SentPublishes:
         self._output: LaneOutput | None = None
         self._answered = 0
         """The last publish that is answered, or will never be."""
-        self._untold: deque[tuple[int, Refused]] = deque()
+        self._untold: deque[_Untold] = deque()
+        self._untold_count = 0
         self._refused: deque[int] = deque()
         self._verdicts: deque[_Verdict] = deque()
         self._is_listed = False
@@ -76,7 +114,7 @@ class SentPublishes:
     @property
     def has_room(self) -> bool:
         """True if one more may be published."""
-        if len(self._untold) >= UNTOLD_MAX:
+        if self._untold_count >= UNTOLD_MAX:
             return False
         return self._output is None or self._output.waiting < WAITING_BYTES_MAX
 
@@ -87,19 +125,44 @@ class SentPublishes:
 
     def publish(self, queue_ids: Sequence[int], content: Content, refused: Refused | None) -> int:
         """See :meth:`~reference_broker.core.remote.ports.Home.publish`."""
-        self.last = number = self.last + 1
+        number = self._number(1, refused and _alone(refused))
+        if self._output is not None:
+            self._hold_where_too_many(number)
+            buffers = encode_publish(number, queue_ids, content)
+            self._output.add(PublishKind.PUBLISH, buffers, len(buffers[0]) + content.size)
+        return number
+
+    def publish_run(
+        self, queue_id: int, contents: Sequence[Content], refused: RefusedPlace | None
+    ) -> int:
+        """See :meth:`~reference_broker.core.remote.ports.Home.publish_run`."""
+        first = self._number(len(contents), refused)
+        if self._output is not None:
+            self._hold_where_too_many(self.last)
+            for place, some in runs_of(contents):
+                buffers = encode_run(first + place, queue_id, some)
+                # As many bytes as if they had come alone: the other end accounts for each.
+                size = sum(map(len, buffers)) + (len(some) - 1) * MESSAGE_OVERHEAD_BYTES
+                self._output.add(PublishKind.RUN, buffers, size)
+        return self.last
+
+    def _number(self, count: int, refused: RefusedPlace | None) -> int:
+        """Number so many publishes; returns the first number. Lost at once while there is no
+        link."""
+        first = self.last + 1
+        self.last += count
         if refused is not None:
-            self._untold.append((number, refused))
-        output = self._output
-        if output is None:
+            self._untold.append(_Untold(first, self.last, refused))
+            self._untold_count += count
+        if self._output is None:
             self._lose()
-            return number
-        if number - self._answered > UNANSWERED_MAX and not output.is_held:
+        return first
+
+    def _hold_where_too_many(self, last: int) -> None:
+        output = self._output
+        if last - self._answered > UNANSWERED_MAX and output is not None and not output.is_held:
             output.flush()
             output.is_held = True
-        buffers = encode_publish(number, queue_ids, content)
-        output.add(PublishKind.PUBLISH, buffers, len(buffers[0]) + content.size)
-        return number
 
     # The link
 
@@ -162,19 +225,27 @@ class SentPublishes:
     def _tell(self, verdict: _Verdict) -> bool:
         untold, refused, budget = self._untold, self._refused, self._budget
         passed = 0
-        while untold and untold[0][0] <= verdict.through:
+        while untold and untold[0].next <= verdict.through:
             if budget.left <= 0:
-                self.confirmed.rise(untold[0][0] - 1)
+                self.confirmed.rise(untold[0].next - 1)
                 return False
-            number, tell = untold.popleft()
-            while refused and refused[0] < number:
-                refused.popleft()
-            if verdict.is_lost or (refused and refused[0] == number):
-                tell()
-                budget.left -= 1
+            publishes = untold[0]
+            number = min(publishes.last, verdict.through)
+            if verdict.is_lost:
+                number = min(number, publishes.next + budget.left - 1)
+                budget.left -= number - publishes.next + 1
+                publishes.lose(number)
             else:
-                passed += 1
-                budget.left -= not passed % _PASSED_PER_UNIT
+                while refused and refused[0] <= number:
+                    publishes.refuse(refused.popleft())
+                    budget.left -= 1
+                passed += number - publishes.next + 1
+                budget.left -= passed // _PASSED_PER_UNIT
+                passed %= _PASSED_PER_UNIT
+            self._untold_count -= number - publishes.next + 1
+            publishes.next = number + 1
+            if number == publishes.last:
+                untold.popleft()
         while refused and refused[0] <= verdict.through:
             refused.popleft()
         return True

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 from mqkit.wire import encode_shortstr
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.remote.forward import send_away
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.errors import ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
+    from reference_broker.core.channel.confirms import ChannelConfirms
     from reference_broker.core.channel.publish_target import PublishTarget
     from reference_broker.core.message.content import Content
     from reference_broker.core.message.header import HeaderFacts
@@ -65,6 +67,25 @@ def publish_away(channel: Channel, queues: Sequence[Queue], content: Content) ->
         confirms.await_marks(marks)
         confirms.published += not here
     return here
+
+
+def forward_run(channel: Channel, queue: Queue, contents: Sequence[Content]) -> None:
+    """Publish the channel's next messages, which are alike, to the node where their only queue
+    is. The caller counts them as published."""
+    assert isinstance(queue, RemoteQueue)
+    home, confirms = queue.home, channel.confirms
+    refused = None
+    if confirms is not None:
+        first = confirms.published + 1
+        refused = partial(_nack, confirms, first)
+    number = home.publish_run(queue.id, contents, refused)
+    queue.published += len(contents)
+    if confirms is not None:
+        confirms.await_marks(((home.confirmed, number),))
+
+
+def _nack(confirms: ChannelConfirms, first: int, place: int) -> None:
+    confirms.nack(first + place)
 
 
 def deliver_reply(channel: Channel, target: PublishTarget, content: Content) -> bool:

@@ -50,13 +50,15 @@ class PublishTarget:
 
     ``queues`` holds while ``version`` is the virtual host's ``topology_version``. A ``plain``
     target is nothing but queues; others are a reply consumer's, a transactional channel's, or
-    traced. ``awaited`` are the long routes for which a message with this target waits, by exchange
-    and further keys.
+    traced, or lead to another node. ``is_forwarded`` is one that is plain but for its only queue,
+    which is elsewhere. ``awaited`` are the long routes for which a message with this target waits,
+    by exchange and further keys.
     """
 
     __slots__ = (
         "awaited",
         "exchange",
+        "is_forwarded",
         "mandatory",
         "plain",
         "queues",
@@ -75,7 +77,7 @@ class PublishTarget:
         self.mandatory = method.mandatory
         self.reply_address = address_of(method.exchange, method.routing_key)
         self.transactional = transactional
-        self.plain = False
+        self.plain = self.is_forwarded = False
         self.queues: tuple[Queue, ...] = ()
         self.version = UNRESOLVED
         self.awaited: dict[tuple[Exchange, tuple[str, ...]], LongRoute] | None = None

@@ -393,7 +393,9 @@ def _resolve(
         route = _long_route(channel, target, exchange, (), header)
         queues, asked, version = route.result(), route.asked, route.version
     target.plain = not (target.transactional or target.reply_address or vhost.firehose)
-    target.plain = target.plain and are_all_here(queues)
+    if target.plain and not are_all_here(queues):
+        target.plain = False
+        target.is_forwarded = len(queues) == 1
     room = vhost.journal.free_space
     asks = room.scarce or len(header) + body_size > room.plain_bytes
     if (asks or len(queues) > room.plain_entries) and channel.transaction is None:

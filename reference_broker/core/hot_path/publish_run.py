@@ -21,11 +21,13 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from mqkit.wire import FRAME_END, FRAME_OVERHEAD
+from reference_broker.core.channel.after_routing import forward_run
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import NOT_STORED, Content
 from reference_broker.core.message.header import facts_of, shape_of
 from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.work.budget import TABLE_OCTETS_PER_UNIT
 from reference_broker.errors import AmqpError
 
@@ -136,11 +138,14 @@ class PublishRun:
         contents, facts = self.contents, self.facts
         if not contents or facts is None:
             return 0, 0
-        missed = enqueue_run(self._queue, contents, facts)
+        missed = self._put(contents, facts)
         confirms = self._channel.confirms
         if confirms is not None:
             confirms.published += len(contents) - len(missed)
         return len(missed), sum(map(self._octets_of, missed))
+
+    def _put(self, contents: list[Content], facts: HeaderFacts) -> list[Content]:
+        return enqueue_run(self._queue, contents, facts)
 
     def _octets_of(self, content: Content) -> int:
         """Octets of the frames that the message came in."""
@@ -148,19 +153,40 @@ class PublishRun:
         return self._method_octets + len(content.header) + FRAME_OVERHEAD + body_octets
 
 
+class ForwardedRun(PublishRun):
+    """A run of messages for one queue of another node."""
+
+    __slots__ = ()
+
+    def _put(self, contents: list[Content], facts: HeaderFacts) -> list[Content]:
+        forward_run(self._channel, self._queue, contents)
+        return []
+
+
 def run_for(channel: Channel, target: PublishTarget, method_octets: int) -> PublishRun | None:
     """A run for ``target``, of messages that begin with method frames of so many octets; ``None``
     where each message has to go its own way."""
-    if not target.plain or target.version != channel.vhost.topology_version:
-        return None
-    if len(target.queues) != 1:
+    if target.version != channel.vhost.topology_version or len(target.queues) != 1:
         return None
     queue = target.queues[0]
-    if queue.length_limit is not None or queue.levels is not None:
+    if not target.plain:
+        return _forwarded_run(channel, target, queue, method_octets)
+    return PublishRun(channel, target, queue, method_octets) if takes_runs(queue) else None
+
+
+def takes_runs(queue: Queue) -> bool:
+    """True where no message needs a look of its own."""
+    return (
+        queue.length_limit is None and queue.levels is None and queue.limits.message_ttl_ms is None
+    )
+
+
+def _forwarded_run(
+    channel: Channel, target: PublishTarget, queue: Queue, method_octets: int
+) -> PublishRun | None:
+    if not target.is_forwarded or not isinstance(queue, RemoteQueue) or not queue.home.has_room:
         return None
-    if queue.limits.message_ttl_ms is not None:
-        return None
-    return PublishRun(channel, target, queue, method_octets)
+    return ForwardedRun(channel, target, queue, method_octets)
 
 
 def enqueue_run(queue: Queue, contents: list[Content], facts: HeaderFacts) -> list[Content]:

@@ -8,9 +8,10 @@ up by another queue. It waits here, as unseen as in the queue, until there is ro
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Protocol
+from itertools import repeat
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from reference_broker.core.base.transitions import TransitionTable
 from reference_broker.core.queue.lease import Lease
@@ -24,8 +25,14 @@ if TYPE_CHECKING:
     from reference_broker.core.remote.remote_queue import RemoteQueue
     from reference_broker.errors import ChannelException
 
+_Delivery: TypeAlias = "tuple[int, bool, Content]"
+"""The number of a lease, true for a redelivery, and the message."""
+
 WINDOW_MESSAGES = 256
 """Messages that a consumer is granted beyond those that it has got, at most."""
+
+HANDED_OUT_PER_UNIT = 4
+"""Messages of a run that are handed out in the time that one is published."""
 
 WINDOW_BYTES = 1024 * 1024
 """Octets of bodies, likewise."""
@@ -104,7 +111,7 @@ class Attachment:
         self.gone = gone
         self._queue = queue
         self._consumer = consumer
-        self._waiting: deque[tuple[int, bool, Content]] = deque()
+        self._waiting: deque[_Delivery] = deque()
         self._arrived = self._given = self._granted = self._delivered_bytes = 0
 
     def begin(self) -> None:
@@ -113,15 +120,12 @@ class Attachment:
         self._queue.wake(self._consumer)
 
     def leave(self) -> None:
-        """Have the consumer leave: it gets nothing any more, at once. Idempotent."""
+        """Have the consumer leave. It gets nothing any more, at once, but for what needs no ack and
+        has left its queue: that is in no other place. Idempotent."""
         before = self.state
         self._move(AttachmentEvent.LEAVE)
-        unseen = [number for number, _, _ in self._waiting]
-        self._waiting.clear()
-        if self._consumer.no_ack:
-            unseen = []  # they were acked as they went out, as they are at a consumer next door
-        if unseen:
-            self._queue.settlements.add(Settlement.UNSEEN, unseen)
+        waiting, self._waiting = self._waiting, deque()
+        self._come_late(waiting)
         if before is AttachmentState.ATTACHING or before is AttachmentState.ATTACHED:
             self._queue.home.detach(self.number)
 
@@ -141,11 +145,29 @@ class Attachment:
         queue.renew()
         self._arrived += 1
         if self.state is AttachmentState.DETACHING:
-            if not self._consumer.no_ack:
-                queue.settlements.add(Settlement.UNSEEN, (number,))
+            self._come_late(((number, redelivered, content),))
             return
         self._waiting.append((number, redelivered, content))
         queue.wake(self._consumer)
+
+    def deliver_run(self, first: int, contents: Sequence[Content]) -> None:
+        queue = self._queue
+        queue.renew()
+        self._arrived += len(contents)
+        arrived = zip(range(first, first + len(contents)), repeat(False), contents, strict=False)
+        if self.state is AttachmentState.DETACHING:
+            self._come_late(arrived)
+            return
+        self._waiting.extend(arrived)
+        queue.wake(self._consumer)
+
+    def _come_late(self, deliveries: Iterable[_Delivery]) -> None:
+        """Deliveries have come for a consumer that leaves."""
+        if self._consumer.no_ack:
+            for delivery in deliveries:
+                self._hand_out(*delivery)
+        elif unseen := [number for number, _, _ in deliveries]:
+            self._queue.settlements.add(Settlement.UNSEEN, unseen)
 
     def detached(self) -> None:
         self._move(AttachmentEvent.DETACHED)
@@ -171,8 +193,11 @@ class Attachment:
         while waiting and consumer.capacity():
             if budget.left <= 0:
                 return False
-            self._hand_out(*waiting.popleft())
-            budget.left -= 1
+            if waiting[0][1] or queue.env.firehose is not None:
+                self._hand_out(*waiting.popleft())
+                budget.left -= 1
+            else:
+                budget.left -= self._hand_out_run() // HANDED_OUT_PER_UNIT + 1
         if self.is_begun and self.state is AttachmentState.ATTACHED:
             self._grant()
         return True
@@ -189,6 +214,28 @@ class Attachment:
         lease.content = NO_CONTENT  # the home has the message as long as it is unacked
         self._given += 1
         self._delivered_bytes += len(content.body)
+
+    def _hand_out_run(self) -> int:
+        """Hand out the first messages that nobody had before, as far as the consumer has room;
+        returns how many."""
+        queue, consumer = self._queue, self._consumer
+        count = consumer.deliver_run(self._fresh())
+        queue.note_delivered(queue.lease_number + count, count if consumer.no_ack else 0, 0)
+        self._given += count
+        return count
+
+    def _fresh(self) -> Iterator[Lease]:
+        """A lease for each message that is asked for, up to one that somebody had before."""
+        queue, consumer, waiting = self._queue, self._consumer, self._waiting
+        leases = {} if consumer.no_ack else queue.leases
+        while waiting and not waiting[0][1]:
+            number, _, content = waiting.popleft()
+            self._delivered_bytes += len(content.body)
+            leases[number] = lease = Lease(queue, number, content, False, number, consumer)
+            try:
+                yield lease
+            finally:
+                lease.content = NO_CONTENT
 
     def _grant(self) -> None:
         """Have the home send as much as there is room for. A grant costs a frame, so none goes

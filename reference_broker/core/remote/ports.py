@@ -59,6 +59,11 @@ class Taker(Protocol):
         the terms say ``no_ack``)."""
         ...
 
+    def deliver_run(self, first: int, contents: Sequence[Content]) -> None:
+        """Messages that were never handed out before, as the leases of the numbers from ``first``
+        on."""
+        ...
+
     def detached(self) -> None:
         """The consumer has left the queue, as it wanted to. What was delivered is still to be
         settled."""
@@ -136,6 +141,17 @@ class Home(Protocol):
         home is down): always before ``confirmed`` is at the number, never within this call. A queue
         that was deleted meanwhile refuses nothing.
         """
+        ...
+
+    def publish_run(
+        self,
+        queue_id: int,
+        contents: Sequence[Content],
+        refused: Callable[[int], None] | None = None,
+    ) -> int:
+        """:meth:`publish` messages that follow each other, each into that queue alone: they have
+        one route, and are all persistent or none, and nothing else is to be looked at. Returns the
+        number of the last one; ``refused`` is called with a message's place among them."""
         ...
 
     def attach(self, queue_id: int, terms: Terms, taker: Taker) -> int:

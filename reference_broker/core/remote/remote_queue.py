@@ -222,7 +222,9 @@ class _Taker:
     """The attachment of a consumer, as its home talks to it. What ends it also takes it out of its
     queue."""
 
-    __slots__ = ("_attachment", "_consumer", "_queue", "attached", "deliver")
+    __slots__ = (
+        "_attachment", "_consumer", "_queue", "attached", "deliver", "deliver_run",
+    )  # fmt: skip
 
     def __init__(
         self, queue: RemoteQueue, consumer: RemoteConsumer, attachment: Attachment
@@ -232,6 +234,7 @@ class _Taker:
         self._attachment = attachment
         self.attached = attachment.attached
         self.deliver = attachment.deliver
+        self.deliver_run = attachment.deliver_run
 
     def refused(self, error: ChannelException) -> None:
         self._queue.over(self._consumer)

@@ -181,7 +181,7 @@ class LinkedBrokers(SharingBrokers):
     def turn(self) -> bool:
         """One turn of every node, and what the cables carry in it; false if nothing happened."""
         self.turns += 1
-        moved = False
+        moved = self.pass_on()
         for node in self.nodes.values():
             node.lone.broker.budget.refill()
             moved = moved or node.lone.broker.has_work
@@ -199,9 +199,8 @@ class LinkedBrokers(SharingBrokers):
 
     def settle(self) -> None:
         """Have everything happen that can."""
-        super().settle()
         while self.turn():
-            super().settle()
+            pass
 
     def act(self, name: str, step: Callable[[], _T]) -> _T:
         """Run ``step`` as an input of a node: a call of one of its homes, say."""

@@ -30,7 +30,7 @@ from reference_broker.cluster.membership.records import (
     NodeState,
     encoded,
 )
-from reference_broker.cluster.mesh import Mesh
+from reference_broker.cluster.mesh import LaneUser, Mesh
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.keys import LIVE
 from reference_broker.cluster.metadata.view import View
@@ -114,7 +114,14 @@ class MeshNode:
     """A node's mesh, its thread of heartbeats, and all that the mesh tells. While its loop
     ``stands`` only the thread goes on."""
 
-    def __init__(self, net: MeshNet, name: str, number: int, secret: bytes = b"secret") -> None:
+    def __init__(
+        self,
+        net: MeshNet,
+        name: str,
+        number: int,
+        secret: bytes = b"secret",
+        lanes: LaneUser | None = None,
+    ) -> None:
         self.net, self.name = net, name
         self.view = View()
         live_nodes = LiveNodes(name, Barrier(self.view), lambda text: None)
@@ -134,6 +141,7 @@ class MeshNode:
             self.heartbeats,
             net.clock.after,
             self,
+            lanes,
         )
         self.joined = Joined(
             ClusterRecord("c1", 1, "f00", 0),

@@ -187,15 +187,21 @@ class SharingBrokers:
         """Have everything be answered, told and done that can be."""
         moved = True
         while moved:
-            moved = False
-            for node in self.nodes.values():
-                if node.etcd.asked:
-                    self.carry_out(node)
-                    moved = True
-                moved = self._tell(node) or moved
-            self._tell_applied()
+            moved = self.pass_on()
             for node in self.nodes.values():
                 node.lone.complete()
+
+    def pass_on(self) -> bool:
+        """Have etcd answer a request of each node, and tell what they have changed; false if there
+        was nothing."""
+        moved = False
+        for node in self.nodes.values():
+            if node.etcd.asked:
+                self.carry_out(node)
+                moved = True
+            moved = self._tell(node) or moved
+        self._tell_applied()
+        return moved
 
     def _tell(self, node: SharingNode) -> bool:
         if not node.hears:

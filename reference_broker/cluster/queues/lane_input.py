@@ -24,7 +24,9 @@ class LaneInput:
     """The messages of one lane that have come and are not done, which the other end's credit
     bounds. ``take`` gets their items."""
 
-    __slots__ = ("_budget", "_is_running", "_lane", "_link", "_take", "_waiting", "_work")
+    __slots__ = (
+        "_budget", "_is_closed", "_is_running", "_lane", "_link", "_take", "_waiting", "_work"
+    )  # fmt: skip
 
     def __init__(
         self, link: Link, lane: Lane, take: TakeItem, work: Portions, budget: Budget
@@ -35,10 +37,12 @@ class LaneInput:
         self._work = work
         self._budget = budget
         self._waiting: deque[tuple[int, Sequence[memoryview]]] = deque()
-        self._is_running = False
+        self._is_running = self._is_closed = False
 
     def receive(self, kind: int, payload: Sequence[memoryview]) -> None:
         """Take a message: now, as far as the turn goes."""
+        if self._is_closed:
+            return
         self._waiting.append((kind, payload))
         if not self._is_running:
             self._is_running = True
@@ -46,6 +50,7 @@ class LaneInput:
 
     def close(self) -> None:
         """The link is down: take nothing more than the item that is under way. Idempotent."""
+        self._is_closed = True
         self._waiting.clear()
 
     def _steps(self) -> Steps:
@@ -54,7 +59,7 @@ class LaneInput:
             try:
                 yield from self._items(kind, payload)
             except LinkError as error:
-                self._waiting.clear()
+                self.close()
                 self._link.end(str(error))
             if self._waiting:  # and the link is not down
                 self._waiting.popleft()

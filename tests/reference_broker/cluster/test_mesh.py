@@ -11,8 +11,45 @@ from reference_broker.cluster.link.greetings import ACCEPTED_MAX
 from reference_broker.cluster.link.heartbeats import Report
 from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.lane import OWNER_KINDS, Lane
+from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.testing.mesh_net import Heartbeater, MeshNet, MeshNode
+
+
+class _Lanes:
+    """A user of lanes that notes what it is told, with the link's place among those it has had."""
+
+    def __init__(self) -> None:
+        self.links: list[Link] = []
+        self.told: list[tuple[object, ...]] = []
+
+    def link_open(self, link: Link) -> None:
+        self.links.append(link)
+        self.told.append(("open", self.links.index(link)))
+
+    def link_down(self, link: Link) -> None:
+        self.told.append(("down", self.links.index(link)))
+
+    def applied(self, link: Link, revision: int) -> None:
+        self.told.append(("applied", self.links.index(link), revision))
+
+    def receive(self, link: Link, lane: Lane, kind: int, payload: tuple[memoryview, ...]) -> None:
+        self.told.append((self.links.index(link), lane, kind, b"".join(payload)))
+
+    def flush(self) -> None:
+        self.told.append(("turn",))
+
+    def take(self) -> list[tuple[object, ...]]:
+        told, self.told = [each for each in self.told if each != ("turn",)], []
+        return told
+
+
+def _with_lanes() -> tuple[MeshNet, MeshNode, MeshNode, _Lanes]:
+    net = MeshNet("a", "b")
+    lanes = _Lanes()
+    net.nodes["b"] = MeshNode(net, "b", 2, lanes=lanes)
+    net.linked()
+    return net, net.nodes["a"], net.nodes["b"], lanes
 
 
 def _two() -> tuple[MeshNet, MeshNode, MeshNode]:
@@ -329,3 +366,42 @@ def test_a_link_goes_down_with_its_heartbeats_and_they_with_it() -> None:
     net.wires[2].dialled.lost("gone")
     net.settle()
     assert [wire.dialled.reason for wire in net.wires[2:4]] == ["gone", "gone"]
+
+
+def test_the_user_of_the_lanes_is_told_of_links_and_what_comes_over_them() -> None:
+    net, a, b, lanes = _with_lanes()
+    assert lanes.take() == [("open", 0)]
+    a.mesh.serve()
+    a.view.reach(7)
+    a.mesh.links["b"].send(Lane.PUBLISH, 3, (b"x",))
+    net.settle()
+    assert lanes.take() == [("applied", 0, 7), (0, Lane.PUBLISH, 3, b"x")]
+    net.wires[0].dialled.lost("reset")
+    net.settle()
+    assert lanes.take() == [("down", 0)]
+    net.pass_time(0.3)
+    assert lanes.take() == [("open", 1), ("applied", 1, 7)]
+    b.mesh.close("over")
+    assert lanes.take() == [("down", 1)]
+
+
+def test_an_older_link_is_down_before_the_newer_one_is_there() -> None:
+    net, a, _, lanes = _with_lanes()
+    old = a.mesh.links["b"]
+    wires, net.wires = net.wires, []  # the other end does not notice
+    old.send(Lane.PUBLISH, 3, (b"late",))
+    late = b"".join(old.data_to_send())
+    wires[0].dialled.lost("reset")
+    net.pass_time(0.3)
+    wires[0].accepted.receive_data(late, net.now())
+    assert lanes.take() == [("open", 0), ("down", 0), ("open", 1)]
+
+
+def test_the_user_of_the_lanes_is_told_of_every_end_of_a_turn() -> None:
+    _, _, b, lanes = _with_lanes()
+    lanes.told.clear()
+    b.mesh.serve()
+    b.view.reach(7)
+    b.mesh.flush()
+    b.mesh.flush()
+    assert lanes.told == [("turn",), ("turn",)]

@@ -11,6 +11,7 @@ from reference_broker.core.arguments.requeue_position import RequeuePosition, Re
 from reference_broker.core.index.priority import FRONT_LEVEL, LEVEL_SHIFT
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.returns import put_back_unseen
 from reference_broker.testing.lone_queue import LoneConsumer, QueueHost, delete_now, purge_now
 from reference_broker.testing.recording_journal import RecordingJournal
 
@@ -192,3 +193,29 @@ def test_other_queues_keep_theirs(host: QueueHost) -> None:
     assert there.content.position == 0
     other.ack(there)
     assert host.journal.live() == [(queue.id, here.sequence + 1)]
+
+
+def test_what_nobody_has_seen_is_as_it_was(host: QueueHost) -> None:
+    queue = host.declare("q")
+    for body in (b"1", b"2", b"3"):
+        host.publish(queue, body, header=HEADER)
+    first, second = take(queue, 2)
+    queue.requeue([first])
+    (again,) = take(queue, 1)
+    written = len(records(host))
+    put_back_unseen(queue, [second, again])
+    assert len(records(host)) == written
+    assert (queue.ready, queue.unacked, queue.requeued) == (3, 0, 1)
+    taken = [(lease.content.body, lease.redelivered) for lease in take(queue, 3)]
+    assert taken == [(b"1", True), (b"2", False), (b"3", False)]
+    put_back_unseen(queue, [first, second])
+    assert (queue.stale_settlements, queue.unacked) == (2, 3)
+
+
+def test_unseen_messages_of_a_deleted_queue_stay_where_they_are(host: QueueHost) -> None:
+    queue = host.declare("q")
+    host.publish(queue, b"1", header=HEADER)
+    leases = take(queue, 1)
+    queue.end()
+    put_back_unseen(queue, leases)
+    assert (queue.ready, queue.stale_settlements) == (0, 1)

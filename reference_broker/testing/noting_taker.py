@@ -8,6 +8,8 @@ assert taker.told == ["attached", (1, False, b"body")]
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mqkit.wire import Properties, encode_header, encode_table
 from reference_broker.core.message.content import Content
 from reference_broker.core.remote.ports import Terms
@@ -42,6 +44,10 @@ class NotingTaker:
     def deliver(self, number: int, redelivered: bool, content: Content) -> None:
         self.told.append((number, redelivered, bytes(content.body)))
         self.contents.append(content)
+
+    def deliver_run(self, first: int, contents: Sequence[Content]) -> None:
+        for number, content in enumerate(contents, first):
+            self.deliver(number, False, content)
 
     def detached(self) -> None:
         self.told.append("detached")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from reference_broker.cluster.link.lane import MESSAGE_OVERHEAD_BYTES
 from reference_broker.cluster.queues.answer_octets import encode_delivery, encode_delivery_run
 from reference_broker.cluster.queues.kinds import AnswerKind
-from reference_broker.cluster.queues.message_octets import runs_of
+from reference_broker.cluster.queues.message_octets import RUN_BYTES, RUN_MAX
 from reference_broker.core.queue.delivery_counts import shown_content
 
 if TYPE_CHECKING:
@@ -131,28 +131,37 @@ class AttachedConsumer:
     def deliver_run(self, leases: Iterator[Lease]) -> int:
         """:meth:`deliver`, as long as there is capacity and something to take: of one message
         after another, whose leases have one number after another."""
-        taken: list[Lease] = []
-        while len(taken) < self._messages_left and self.capacity():
+        count = 0
+        while (run := self._take_run(leases)) and self.capacity():
+            count += len(run)
+        return count + len(run)
+
+    def _take_run(self, leases: Iterator[Lease]) -> list[Lease]:
+        """Take what fits into one run, and send it."""
+        run: list[Lease] = []
+        size = 0
+        while size < RUN_BYTES and len(run) < RUN_MAX and self.capacity():
             lease = next(leases, None)
             if lease is None:
                 break
-            taken.append(lease)
-            self._octets_left -= len(lease.content.body)
-        for _, run in groupby(taken, _route):
-            self._send_run(list(run))
-        self._messages_left -= len(taken)
-        self._messages_sent += len(taken)
+            run.append(lease)
+            octets = len(lease.content.body)
+            size += octets
+            self._messages_left -= 1
+            self._octets_left -= octets
+        self._messages_sent += len(run)
+        self._octets_sent += size
+        for _, alike in groupby(run, _route):
+            self._send_run(list(alike))
         if not self.no_ack:
-            self._session.leases.add_run(taken)
-        return len(taken)
+            self._session.leases.add_run(run)
+        return run
 
     def _send_run(self, leases: list[Lease]) -> None:
         contents = [lease.content for lease in leases]
-        for place, some in runs_of(contents):
-            buffers = encode_delivery_run(self.attachment, leases[place].number, some)
-            size = sum(map(len, buffers)) + (len(some) - 1) * MESSAGE_OVERHEAD_BYTES
-            self._octets_sent += sum([len(content.body) for content in some])
-            self._output.add(AnswerKind.DELIVERY_RUN, buffers, size)
+        buffers = encode_delivery_run(self.attachment, leases[0].number, contents)
+        size = sum(map(len, buffers)) + (len(leases) - 1) * MESSAGE_OVERHEAD_BYTES
+        self._output.add(AnswerKind.DELIVERY_RUN, buffers, size)
 
     def settled(self, count: int = 1) -> None:
         """Do nothing: the origin counts what its clients hold, and grants more."""

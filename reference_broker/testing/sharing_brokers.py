@@ -90,6 +90,7 @@ class SharingNode:
         self.looked_at: dict[Link, None] = {}
         """Links that have something to be written."""
         self.queue_links = QueueLinks(self.lone.broker, self.view.revision, self._look_at)
+        self.queue_links.join(number)
         self.definitions = NodeDefinitions(
             self.lone.broker,
             self.shared,

@@ -242,6 +242,8 @@ class PublishIntake:
         content = publish.content
         budget = self._broker.budget
         budget.left -= 1
+        if not publish.queue_ids:
+            self._broker.direct_replies.take(content)
         if not queues:
             return None
         vhost = vhost_of(queues[0])

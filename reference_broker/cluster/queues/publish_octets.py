@@ -41,7 +41,7 @@ _NUMBER = struct.Struct(">Q")
 
 
 class Publish(NamedTuple):
-    """A message for queues of the home."""
+    """A message for queues of the home; for none, where it is an answer to a reply consumer."""
 
     number: int
     queue_ids: Sequence[int]
@@ -62,8 +62,6 @@ def encode_publish(number: int, queue_ids: Sequence[int], content: Content) -> S
 def read_publish(reader: OctetReader) -> Publish:
     """The publish that comes next. Raises :exc:`LinkError` for what is none."""
     number, queues, route_size, header_size, body_size = reader.unpack(_HEAD)
-    if not queues:
-        raise LinkError(f"publish {number} is for no queue")
     queue_ids = struct.unpack(f">{queues}Q", reader.take(8 * queues))
     return Publish(number, queue_ids, read_content(reader, route_size, header_size, body_size))
 

@@ -38,6 +38,7 @@ class QueueLinks:
         self._catalogue = Catalogue(broker.queues_by_id, revision)
         self._look_at = look_at
         self._homes: dict[str, LinkedHome] = {}
+        self._homes_by_number: dict[int, LinkedHome] = {}
         self._peers: dict[Link, _Peer] = {}
 
     def home(self, node: str) -> LinkedHome:
@@ -47,11 +48,15 @@ class QueueLinks:
             home = self._homes[node] = LinkedHome(node, self._broker.work, self._broker.budget)
         return home
 
+    def join(self, number: int) -> None:
+        """This is the node of that number: answers of reply consumers find it."""
+        self._broker.direct_replies.join(number, self._homes_by_number.get)
+
     # For the mesh
 
     def link_open(self, link: Link) -> None:
         """There is a link with the node, and no other one."""
-        home = self.home(link.peer.node)
+        home = self._homes_by_number[link.peer.number] = self.home(link.peer.node)
         peer = _Peer(link, home, self._broker, self._catalogue, self._look_at)
         self._peers[link] = peer
 

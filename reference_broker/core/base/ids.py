@@ -23,6 +23,9 @@ _OF_A_CLUSTER = 1 << 30
 
 _TOKEN_BYTES = 16
 
+TOKEN_LENGTH = 22
+"""Characters of a token."""
+
 
 class Ids:
     """One per broker, shared by its virtual hosts: an entry in the log names its queue by number
@@ -59,7 +62,8 @@ class Ids:
         return self._epoch << 32 | self._given
 
     def token(self) -> str:
-        """A new text of 22 characters that are safe in URLs, as RabbitMQ's ``amq.gen-`` has it."""
+        """A new text of :data:`TOKEN_LENGTH` characters that are safe in URLs, as RabbitMQ's
+        ``amq.gen-`` has it."""
         self._tokens += 1
         digest = hashlib.blake2b(digest_size=_TOKEN_BYTES, key=self._secret)
         digest.update(self._epoch.to_bytes(8, "big"))

@@ -16,12 +16,15 @@ but in the client's output.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mqkit.wire import encode_shortstr
 from mqkit.wire.methods import QueueDeclareOk
+from reference_broker.core.base.ids import TOKEN_LENGTH
 from reference_broker.core.base.limits import REPLY_OUTPUT_BYTES_MAX
 from reference_broker.core.base.names import cleaned, not_found
+from reference_broker.core.dead_letter.dead_letter_route import split_route
 from reference_broker.core.message.header import REPLY_TO, join_properties, split_properties
 from reference_broker.errors import ChannelException, ReplyCode
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from reference_broker.core.base.ids import Ids
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.message.content import Content
+    from reference_broker.core.remote.ports import Home
 
 PSEUDO_QUEUE = "amq.rabbitmq.reply-to"
 """The name that a client consumes from and gives as its reply_to. There is no such queue."""
@@ -69,10 +73,19 @@ class ReplyConsumer:
 
 class DirectReplies:
     """The reply consumers of a broker, by address: the one who answers may be on another
-    connection, or in another virtual host (RabbitMQ)."""
+    connection, in another virtual host (RabbitMQ), or on another node of the cluster, whose number
+    is in the address then."""
 
     def __init__(self) -> None:
         self._by_address: dict[str, ReplyConsumer] = {}
+        self._node = ""
+        self._home_by_node: Callable[[int], Home | None] = lambda _: None
+
+    def join(self, number: int, home_by_number: Callable[[int], Home | None]) -> None:
+        """The broker is the node of that number in a cluster. Addresses say so from now on, and an
+        answer goes to the node of its address, where that can be reached."""
+        self._node = str(number)
+        self._home_by_node = home_by_number
 
     def __len__(self) -> int:
         return len(self._by_address)
@@ -89,10 +102,38 @@ class DirectReplies:
         self._by_address.pop(consumer.address, None)
 
     def deliver(self, address: str, content: Content) -> bool:
-        """Hand an answer to the consumer of ``address``; true when there was one and it had
-        room."""
+        """Hand an answer to the consumer of ``address``; true when there was one and it had room,
+        or it is another node's: that hands it on, or nobody does."""
         consumer = self._by_address.get(address)
-        return consumer is not None and consumer.deliver(content)
+        if consumer is not None:
+            return consumer.deliver(content)
+        home = self._home_of(address)
+        if home is None or not home.is_up or not home.has_room:
+            return False
+        home.publish((), content)
+        return True
+
+    def take(self, content: Content) -> None:
+        """Another node has an answer for a consumer of this one, which its routing key names."""
+        address = split_route(content.route)[1].decode(errors="surrogateescape")
+        consumer = self._by_address.get(address)
+        if consumer is not None:
+            consumer.deliver(content)
+
+    def new_address(self, ids: Ids) -> str:
+        """An address that was never given before."""
+        return f"{ADDRESS_PREFIX}{ids.token()}{self._node}.{ids.token()}=="
+
+    def may_have(self, address: str) -> bool:
+        """True for a consumer that is here, and for one of a node that can be reached."""
+        home = self._home_of(address)
+        return address in self._by_address or (home is not None and home.is_up)
+
+    def _home_of(self, address: str) -> Home | None:
+        node = address[len(ADDRESS_PREFIX) + TOKEN_LENGTH :].partition(".")[0]
+        if not (self._node and node.isascii() and node.isdecimal()) or node == self._node:
+            return None
+        return self._home_by_node(int(node))
 
 
 def consume(channel: Channel, tag: str, *, no_ack: bool) -> None:
@@ -106,7 +147,7 @@ def consume(channel: Channel, tag: str, *, no_ack: bool) -> None:
     if not no_ack:
         raise _refusal("reply consumer cannot acknowledge")
     broker = channel.broker
-    consumer = ReplyConsumer(channel, tag, _new_address(broker.ids))
+    consumer = ReplyConsumer(channel, tag, broker.direct_replies.new_address(broker.ids))
     channel.reply_consumer = consumer
     broker.direct_replies.add(consumer)
 
@@ -122,7 +163,7 @@ def declared(channel: Channel, name: str) -> QueueDeclareOk:
     """queue.declare, passive or not, of the pseudo-queue, or of an address to see if somebody is
     still there. Raises :exc:`ChannelException` 404."""
     name = cleaned(name)
-    if name != PSEUDO_QUEUE and name not in channel.broker.direct_replies:
+    if name != PSEUDO_QUEUE and not channel.broker.direct_replies.may_have(name):
         raise not_found("queue", name, channel.vhost.name)
     channel.note_declared(name)
     return QueueDeclareOk(queue=name, message_count=0, consumer_count=1)
@@ -140,10 +181,6 @@ def addressed(channel: Channel, header: bytes) -> bytes:
         raise _refusal("fast reply consumer does not exist")
     properties[REPLY_TO] = encode_shortstr(channel.reply_consumer.address)
     return join_properties(header, properties)
-
-
-def _new_address(ids: Ids) -> str:
-    return f"{ADDRESS_PREFIX}{ids.token()}.{ids.token()}=="
 
 
 def address_of(exchange: str, routing_key: str) -> str:

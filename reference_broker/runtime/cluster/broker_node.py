@@ -162,6 +162,7 @@ class BrokerNode:
     def joined(self, joined: Joined) -> None:
         """Give ids of this run to what is declared here."""
         self._broker.ids.take_block(joined.id_block)
+        self._queue_links.join(joined.member.number)
         if joined.lost_disk_id is not None:
             _log.warning(
                 "the node %r had another data folder before: what only that one had is lost",

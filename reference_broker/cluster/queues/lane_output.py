@@ -89,7 +89,8 @@ class LaneOutput:
             self.waiting += batch.accounted
         else:
             self._link.send(self._lane, batch.kind, batch.buffers)
-        self._look_for_room()
+        if self._waiting or self._link.room(self._lane) <= 0:
+            self._listen()
 
     def release(self) -> None:
         """Nothing holds the output any more: what waits goes as far as there is room."""
@@ -105,9 +106,10 @@ class LaneOutput:
         self._is_listening = True
         self.room_comes.happened()
 
-    def _look_for_room(self) -> None:
-        self.has_room = not self._waiting and self._link.room(self._lane) > 0
-        if not self.has_room and not self.is_held and not self._is_listening:
+    def _listen(self) -> None:
+        """There is no room, until somebody is told that it comes."""
+        self.has_room = False
+        if not self.is_held and not self._is_listening:
             self._is_listening = True
             self._link.room_comes(self._lane).then(self._room_has_come)
 
@@ -118,13 +120,13 @@ class LaneOutput:
         self._go_on()
 
     def _go_on(self) -> None:
-        before = self.waiting
-        had_room = self.has_room
         while self._waiting and not self.is_held and self._link.room(self._lane) > 0:
             batch = self._waiting.popleft()
             self.waiting -= batch.accounted
             self._link.send(self._lane, batch.kind, batch.buffers)
         self._look_at(self._link)
-        self._look_for_room()
-        if self.waiting < before or (self.has_room and not had_room):
-            self.room_comes.happened()
+        if self._waiting or self._link.room(self._lane) <= 0:
+            self._listen()
+        else:
+            self.has_room = True
+        self.room_comes.happened()

@@ -82,7 +82,7 @@ class LinkSocket(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._takes_output = True
-        self.flush()
+        self._host.input(self, partial(_nothing))  # who waits for room in the link is told of it
 
     # Inputs
 

@@ -107,3 +107,19 @@ def test_the_end_of_the_link_drops_all_and_tells_who_waits() -> None:
     assert told == [True]
     assert (sender.output.waiting, sender.output.has_room) == (0, False)
     sender.output.close()
+
+
+def test_whoever_waits_is_told_also_where_more_was_sent_meanwhile() -> None:
+    sender = _Sender()
+    output, link = sender.output, sender.pair.dialer.link
+    while output.has_room:
+        output.add_small(1, _BIG)
+    told: list[bool] = []
+    output.room_comes.then(lambda: told.append(output.has_room))
+    link.data_to_send()
+    assert link.room(Lane.DELIVER) > 0
+    output.add_small(1, b"more")
+    output.flush()
+    assert (output.has_room, told) == (False, [])
+    sender.received()
+    assert (output.has_room, told) == (True, [True])

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from reference_broker.cluster.link.lane import Lane
+from reference_broker.cluster.mesh import LaneUser
 from reference_broker.cluster.queues.kinds import PublishKind
 from reference_broker.core.remote.ports import Homes, Settlement
 from reference_broker.testing.linked_brokers import LinkedBrokers
@@ -16,6 +17,8 @@ from reference_broker.testing.noting_taker import NotingTaker, message, terms
 def test_a_home_is_the_same_object_whether_the_node_is_there_or_not() -> None:
     nodes = LinkedBrokers("a", "b")
     homes: Homes = nodes["a"].queue_links
+    lanes: LaneUser = nodes["a"].queue_links
+    assert repr(lanes) == repr(homes)
     home = homes.home("b")
     assert homes.home("b") is home
     assert not homes.home("nobody").is_up

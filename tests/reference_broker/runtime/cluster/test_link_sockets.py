@@ -129,5 +129,25 @@ def test_handshakes_of_tls_that_never_end_are_bounded() -> None:
     asyncio.run(scenario())
 
 
+def test_the_end_of_a_turn_is_an_input_too() -> None:
+    async def scenario() -> None:
+        inputs: list[str] = []
+
+        def as_input(step: Callable[[], None]) -> None:
+            inputs.append("begin")
+            step()
+            inputs.append("end")
+
+        sockets = LinkSockets(as_input)
+        sockets.attach(lambda: None, lambda: inputs.append("turn"))
+        sockets.flush_later()
+        sockets.flush_later()
+        await _until(lambda: bool(inputs))
+        assert inputs == ["begin", "turn", "end"]
+        await sockets.close()
+
+    asyncio.run(scenario())
+
+
 def _call(step: Callable[[], None]) -> None:
     step()

@@ -35,6 +35,7 @@ from reference_broker.cluster.membership.records import (
 from reference_broker.cluster.metadata.keys import (
     CLUSTER,
     DEFINITIONS,
+    IDS_OF_FOLDER,
     LIVE,
     MEMBERS,
     NEXT_NUMBERS,
@@ -101,13 +102,15 @@ class Applicant:
 class Joined(NamedTuple):
     """The node is a member. ``member_revision`` is that of its row; ``lost_disk_id`` is the disk
     that the node of this name had before, where this is another one. The ids that this run gives to
-    queues are of its ``id_block``, which is no other's."""
+    queues are of its ``id_block``, which is no other's. The queues that it brings may have the ids
+    of its folder if it ``keeps_ids``: one node of a cluster does, as folders number alike."""
 
     cluster: ClusterRecord
     member: MemberRecord
     member_revision: int
     lost_disk_id: str | None
     id_block: int
+    keeps_ids: bool = False
 
 
 Asked: TypeAlias = Lookup | Transaction | Marked
@@ -159,10 +162,17 @@ def joining(applicant: Applicant) -> JoinSteps:
             )
         member = replace(member, number=numbers.number)
         compares, puts = [*compares, numbers.compare], [*puts, numbers.put]
+    keeps_ids = False
+    if applicant.brought is not None:
+        keeper = yield from _row(prefix + IDS_OF_FOLDER)
+        keeps_ids = keeper is None or keeper.value.decode() == applicant.node
+        if keeper is None:
+            compares.append(Compare(prefix + IDS_OF_FOLDER, 0))
+            puts.append(Put(prefix + IDS_OF_FOLDER, applicant.node.encode()))
     puts.append(Put(own.key, encoded(member)))
     revision = yield from _won(Transaction(tuple(compares), tuple(puts)))
     lost = None if known is None or known.disk_id == member.disk_id else known.disk_id
-    return Joined(cluster, member, revision, lost, block.number)
+    return Joined(cluster, member, revision, lost, block.number, keeps_ids)
 
 
 def _checked(cluster: str, brought: Brought, prefix: str) -> Generator[Asked, Answer, None]:

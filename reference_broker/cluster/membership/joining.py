@@ -49,6 +49,9 @@ NODE_NUMBERS = NEXT_NUMBERS + "node"
 ID_BLOCKS = NEXT_NUMBERS + "ids"
 """The key of the first block of ids that no run of any node was ever given."""
 
+CLOCKS_APART_MAX_S = 60.0
+"""Seconds by which a node's clock and etcd's may differ; links between nodes take as much."""
+
 NODES_EVER_MAX = (1 << 16) - 1
 """Node numbers have 16 bits, and are never given again."""
 
@@ -220,7 +223,11 @@ def _reason(answer: Answer) -> str:
 
 
 def _cluster(applicant: Applicant, prefix: str) -> Generator[Asked, Answer, ClusterRecord]:
-    row = yield from _row(prefix + CLUSTER)
+    page = yield Lookup(prefix + CLUSTER)
+    if not isinstance(page, Page):
+        raise TryAgain(_reason(page))
+    _check_clock(page.ahead_s)
+    row = next((row for row in page.rows if row.key == prefix + CLUSTER), None)
     if row is not None:
         return decoded(ClusterRecord, row.key, row.value)
     if applicant.mark is not None:
@@ -235,6 +242,16 @@ def _cluster(applicant: Applicant, prefix: str) -> Generator[Asked, Answer, Clus
     key = prefix + CLUSTER
     yield from _won(Transaction((Compare(key, 0),), (Put(key, encoded(cluster)),)))
     return cluster
+
+
+def _check_clock(ahead_s: float) -> None:
+    """No other node would have a link with this one, and every change would wait for it."""
+    if abs(ahead_s) > CLOCKS_APART_MAX_S:
+        order = "behind" if ahead_s > 0 else "ahead of"
+        raise ClusterRefused(
+            f"the clock of this machine is {abs(ahead_s):.0f} s {order} that of etcd: set both by"
+            " NTP"
+        )
 
 
 def _check_cluster(applicant: Applicant, cluster: ClusterRecord) -> None:

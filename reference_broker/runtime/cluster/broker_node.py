@@ -197,7 +197,7 @@ class BrokerNode:
 
     def _prepared(self) -> Steps:
         node, report = self._node, self._waits
-        bringing = Bringing(node.view, self.shared, self._is_there, report)
+        bringing = Bringing(node.view, self.shared, self._is_there, self.after, report)
         while not bringing.is_set_up and self._is_there():
             yield from bringing.set_up(self._first_changes())
         if self._changes:

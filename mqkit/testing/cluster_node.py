@@ -18,7 +18,7 @@ LOG_TAIL_CHARACTERS = 600
 
 class ClusterNode:
     """The node ``name`` in a folder of its own. ``ports`` are for AMQP, the management API and
-    links."""
+    links; ``options`` are all those of its ``mqkit broker run``."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class ClusterNode:
         self.data_dir = folder / "data"
         self.amqp_port, self.management_port, self.link_port = ports
         self._folder = folder
-        self._options = (
+        self.options = (
             *("--node-name", name, "--data-dir", str(self.data_dir)),
             *("--listen", f"{HOST}:{self.amqp_port}", "--http", f"{HOST}:{self.management_port}"),
             *("--cluster-listen", f"{HOST}:{self.link_port}", *cluster_options),
@@ -58,7 +58,7 @@ class ClusterNode:
         # Not a pipe, which somebody would have to read.
         with open(self._said, "wb") as said, open(self._errors, "ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "reference_broker", *self._options, *more],
+                [sys.executable, "-m", "reference_broker", *self.options, *more],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=errors,

@@ -101,11 +101,12 @@ Outcome = Won | Lost | Refused | InDoubt
 
 class Page(NamedTuple):
     """Rows in the order of their keys, as they were at ``revision``. ``more``: there are rows
-    after the last one."""
+    after the last one. ``ahead_s`` is the wall clock of the store's machine, less this one's."""
 
     rows: tuple[Row, ...]
     revision: int
     more: bool
+    ahead_s: float = 0.0
 
 
 class Unread(NamedTuple):

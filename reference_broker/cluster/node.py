@@ -73,7 +73,8 @@ class NodeOwner(Protocol):
         ...
 
     def joined(self, joined: Joined) -> None:
-        """The node is a member; it may have links with others from now on. Called once."""
+        """The node is a member; it may have links with others from now on. Call
+        :meth:`ClusterNode.load` when its view may be read, which may be now. Called once."""
         ...
 
     def loaded(self) -> None:
@@ -91,7 +92,7 @@ class NodeOwner(Protocol):
         ...
 
     def waits(self, text: str) -> None:
-        """What the node waits for, in one line. Called with each attempt."""
+        """The reason for which the node waits, in one line. Called with each attempt."""
         ...
 
     def report(self, text: str) -> None:
@@ -163,7 +164,7 @@ class ClusterNode:
         self._owner.mark_folder(mark, marked)
 
     def joined(self, joined: Joined) -> None:
-        """Read the metadata, which has the node's own row by now."""
+        """Have the owner be told: etcd has the node's row."""
         self.stage = NODE_TABLE.after(self.stage, NodeEvent.JOINED)
         self._joined = joined
         self._presence = Presence(
@@ -176,8 +177,14 @@ class ClusterNode:
             self,
         )
         self._owner.joined(joined)
-        self.view.revision.when_at(joined.member_revision, self._loaded)
-        self.feed.start()
+
+    def load(self) -> None:
+        """Read the metadata. To be called once, after the owner was told that the node has joined;
+        a node that has ended does nothing."""
+        if self.stage is NodeStage.LOADING:
+            assert self._joined is not None
+            self.view.revision.when_at(self._joined.member_revision, self._loaded)
+            self.feed.start()
 
     def refused(self, reason: str) -> None:
         """The node can't join."""

@@ -20,9 +20,13 @@ from reference_broker.core.access.users import User
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.core.work.task import Steps, agreed
+from reference_broker.core.work.until import Until
 from reference_broker.errors import ConnectionException
 from reference_broker.runtime.config import GUEST, UserConfig
 from reference_broker.runtime.process.password_thread import argon2id, is_right
+
+RETRY_S = 1.0
+"""Seconds until the other nodes are asked again, where that has failed."""
 
 
 def establish_users(broker: Broker, configured: tuple[UserConfig, ...]) -> None:
@@ -68,18 +72,21 @@ def established_users(
         return  # it is the default, and was made before
     for user in configured:
         is_known = user.name in broker.users
-        yield from _insisted(partial(_establish, broker, user), report)
+        yield from _insisted(broker, partial(_establish, broker, user), report)
         if not is_known and DEFAULT_VHOST in broker.vhosts:
             allow = partial(broker.access.allow_everything, user.name, DEFAULT_VHOST)
-            yield from _insisted(allow, report)
+            yield from _insisted(broker, allow, report)
 
 
-def _insisted(act: Callable[[], object], report: Callable[[str], None]) -> Steps:
+def _insisted(broker: Broker, act: Callable[[], object], report: Callable[[str], None]) -> Steps:
     while True:
         try:
             yield from agreed(act)
         except ConnectionException as error:
             report(f"waiting for etcd: {error.text}")
+            pause = Until()
+            broker.after(RETRY_S, pause.happened)
+            yield pause
         else:
             return
 

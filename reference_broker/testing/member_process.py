@@ -67,7 +67,8 @@ class MemberProcess:
         """Nothing is made of the view."""
 
     def joined(self, joined: Joined) -> None:
-        """Nobody is given ids."""
+        """Nobody is given ids, and there is no folder to be looked into."""
+        self.service.node.load()
 
     def loaded(self) -> None:
         """There is no folder to be looked into."""

@@ -16,13 +16,17 @@ from reference_broker.cluster.definitions.brought import SET_UP_KEY
 from reference_broker.cluster.metadata.keys import DEFINITIONS, rank_of
 from reference_broker.cluster.metadata.proposal import PROPOSAL_BYTES_MAX
 from reference_broker.cluster.metadata.view import View
+from reference_broker.cluster.pause import Timer
 from reference_broker.core.access import access_definition
 from reference_broker.core.journal.definition_store import Change
 from reference_broker.core.work.task import Steps
-from reference_broker.core.work.until import Agreement
+from reference_broker.core.work.until import Agreement, Until
 
 COMPARES_MAX = CHANGES_MAX - 2
 """Of a portion: one more numbers its transaction, and one may be about the set-up."""
+
+RETRY_S = 1.0
+"""Seconds until etcd is asked again for what it has refused."""
 
 PORTION_BYTES_MAX = PROPOSAL_BYTES_MAX // 2
 """Of a portion's values; there are keys, and what they speak of, besides."""
@@ -38,18 +42,21 @@ class Asking(Protocol):
 
 class Bringing:
     """Brings definitions into the cluster of ``view``. ``goes_on`` is false when the node has
-    ended; ``report`` is told, in a line, while nobody can be asked."""
+    ended; ``after`` is the broker's timer; ``report`` is told, in a line, while nobody can be
+    asked."""
 
     def __init__(
         self,
         view: View,
         shared: Asking,
         goes_on: Callable[[], bool],
+        after: Timer,
         report: Callable[[str], None],
     ) -> None:
         self._view = view
         self._shared = shared
         self._goes_on = goes_on
+        self._after = after
         self._report = report
 
     @property
@@ -86,6 +93,9 @@ class Bringing:
         yield agreement
         if agreement.failure is not None and self._goes_on():
             self._report(f"waiting for etcd: {agreement.failure.text}")
+            pause = Until()
+            self._after(RETRY_S, pause.happened)
+            yield pause
 
     def _is_there(self, key: str) -> bool:
         return self._view.revision_of(DEFINITIONS + key) > 0

@@ -9,7 +9,7 @@ definition that speaks of what is not there, or of another object of that name, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple, Protocol
 from urllib.parse import unquote
 
@@ -94,14 +94,21 @@ class DefinitionFollower:
         self._report = report
         self._made: dict[str, int] = {}
         self._bindings: dict[str, Binding] = {}
+        self._here: dict[str, int] = {}
+        """The ids of the queues that this node has, by key."""
 
     def made_at(self, key: str) -> int:
         """The revision that made the object of a definition; 0 for one that is not there."""
         return self._made.get(key, 0)
 
+    def queue_ids_here(self) -> Collection[int]:
+        """The ids of the queues whose messages this node has."""
+        return frozenset(self._here.values())
+
     def forget(self, key: str) -> None:
         """The object has gone, since another one has."""
         self._made.pop(key, None)
+        self._here.pop(key, None)
         self._bindings.pop(key, None)
         self._let_go(key)
         self._leftovers.add(key)
@@ -193,7 +200,10 @@ class DefinitionFollower:
             if exchange.auto_delete and it.value.made_at:  # written once more, with a binding
                 self._bound_once[it.key] = None
         elif kind == QUEUE:
-            vhost.enter_queue(decode_queue(body), self._home_of(it.value))
+            queue, home = decode_queue(body), self._home_of(it.value)
+            if home is None:
+                self._here[it.key] = queue.id
+            vhost.enter_queue(queue, home)
             self._home_by_key[it.key] = it.value.home
             self.homes_by_node[it.value.home] += 1
         else:
@@ -217,6 +227,7 @@ class DefinitionFollower:
         """The steps of ending the object of a definition, if there is one."""
         if self._made.pop(key, 0) == 0:
             return
+        self._here.pop(key, None)
         self._let_go(key)
         kind, names = key.partition("/")[0], _names_in(key)
         if kind == access_definition.VHOST:

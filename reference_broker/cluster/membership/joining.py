@@ -35,6 +35,7 @@ from reference_broker.cluster.membership.records import (
 from reference_broker.cluster.metadata.keys import (
     CLUSTER,
     DEFINITIONS,
+    IDS_OF_FOLDER,
     LIVE,
     MEMBERS,
     NEXT_NUMBERS,
@@ -47,6 +48,9 @@ NODE_NUMBERS = NEXT_NUMBERS + "node"
 
 ID_BLOCKS = NEXT_NUMBERS + "ids"
 """The key of the first block of ids that no run of any node was ever given."""
+
+CLOCKS_APART_MAX_S = 60.0
+"""Seconds by which a node's clock and etcd's may differ; links between nodes take as much."""
 
 NODES_EVER_MAX = (1 << 16) - 1
 """Node numbers have 16 bits, and are never given again."""
@@ -101,13 +105,15 @@ class Applicant:
 class Joined(NamedTuple):
     """The node is a member. ``member_revision`` is that of its row; ``lost_disk_id`` is the disk
     that the node of this name had before, where this is another one. The ids that this run gives to
-    queues are of its ``id_block``, which is no other's."""
+    queues are of its ``id_block``, which is no other's. The queues that it brings may have the ids
+    of its folder if it ``keeps_ids``: one node of a cluster does, as folders number alike."""
 
     cluster: ClusterRecord
     member: MemberRecord
     member_revision: int
     lost_disk_id: str | None
     id_block: int
+    keeps_ids: bool = False
 
 
 Asked: TypeAlias = Lookup | Transaction | Marked
@@ -159,10 +165,17 @@ def joining(applicant: Applicant) -> JoinSteps:
             )
         member = replace(member, number=numbers.number)
         compares, puts = [*compares, numbers.compare], [*puts, numbers.put]
+    keeps_ids = False
+    if applicant.brought is not None:
+        keeper = yield from _row(prefix + IDS_OF_FOLDER)
+        keeps_ids = keeper is None or keeper.value.decode() == applicant.node
+        if keeper is None:
+            compares.append(Compare(prefix + IDS_OF_FOLDER, 0))
+            puts.append(Put(prefix + IDS_OF_FOLDER, applicant.node.encode()))
     puts.append(Put(own.key, encoded(member)))
     revision = yield from _won(Transaction(tuple(compares), tuple(puts)))
     lost = None if known is None or known.disk_id == member.disk_id else known.disk_id
-    return Joined(cluster, member, revision, lost, block.number)
+    return Joined(cluster, member, revision, lost, block.number, keeps_ids)
 
 
 def _checked(cluster: str, brought: Brought, prefix: str) -> Generator[Asked, Answer, None]:
@@ -210,7 +223,11 @@ def _reason(answer: Answer) -> str:
 
 
 def _cluster(applicant: Applicant, prefix: str) -> Generator[Asked, Answer, ClusterRecord]:
-    row = yield from _row(prefix + CLUSTER)
+    page = yield Lookup(prefix + CLUSTER)
+    if not isinstance(page, Page):
+        raise TryAgain(_reason(page))
+    _check_clock(page.ahead_s)
+    row = next((row for row in page.rows if row.key == prefix + CLUSTER), None)
     if row is not None:
         return decoded(ClusterRecord, row.key, row.value)
     if applicant.mark is not None:
@@ -225,6 +242,16 @@ def _cluster(applicant: Applicant, prefix: str) -> Generator[Asked, Answer, Clus
     key = prefix + CLUSTER
     yield from _won(Transaction((Compare(key, 0),), (Put(key, encoded(cluster)),)))
     return cluster
+
+
+def _check_clock(ahead_s: float) -> None:
+    """No other node would have a link with this one, and every change would wait for it."""
+    if abs(ahead_s) > CLOCKS_APART_MAX_S:
+        order = "behind" if ahead_s > 0 else "ahead of"
+        raise ClusterRefused(
+            f"the clock of this machine is {abs(ahead_s):.0f} s {order} that of etcd: set both by"
+            " NTP"
+        )
 
 
 def _check_cluster(applicant: Applicant, cluster: ClusterRecord) -> None:

@@ -21,10 +21,17 @@ of a broker on its own: a folder that joins a cluster keeps the queues that it h
 
 _OF_A_CLUSTER = 1 << 30
 
+_CLUSTER_BIT = 1 << 62
+
 _TOKEN_BYTES = 16
 
 TOKEN_LENGTH = 22
 """Characters of a token."""
+
+
+def is_of_cluster(id: int) -> bool:
+    """True for an id that no broker on its own gives."""
+    return bool(id & _CLUSTER_BIT)
 
 
 class Ids:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Protocol
 from urllib.parse import unquote
@@ -39,13 +39,15 @@ from reference_broker.cluster.node import ClusterNode, NodeStage
 from reference_broker.cluster.queues.queue_links import QueueLinks
 from reference_broker.core.access import access_definition
 from reference_broker.core.base.deadlines import Deadline
+from reference_broker.core.base.ids import is_of_cluster
 from reference_broker.core.broker import Broker
 from reference_broker.core.definition_kinds import refuse_unknown_kinds
 from reference_broker.core.exchange.definitions import decode_queue
-from reference_broker.core.journal.definition_keys import QUEUE
+from reference_broker.core.journal.definition_keys import INNER_QUEUES, QUEUE, QUEUE_SEEN
 from reference_broker.core.journal.definition_store import Change
 from reference_broker.core.work.budget import Budget
 from reference_broker.core.work.task import Steps
+from reference_broker.core.work.until import Until
 from reference_broker.errors import ClusterRefused, ReferenceBrokerError
 from reference_broker.runtime.cluster.service import ClusterConfig, ClusterService
 from reference_broker.runtime.disk.journal_driver import DiskDriver
@@ -104,7 +106,6 @@ class BrokerNode:
         refuse_unknown_kinds((key for key in definitions if key != KEY), broker.version)
         self._brought = shared_part(definitions)
         self._changes = changes_of(self._brought)
-        broker.restore_own(definitions)
         brought = BroughtDefinitions(self._brought, driver.holds_messages_of)
         self._service = ClusterService(
             self.config,
@@ -151,16 +152,19 @@ class BrokerNode:
     def made(self, node: ClusterNode) -> None:
         """Have the broker follow the node's view."""
         homes = self._queue_links
-        NodeDefinitions(self._broker, self.shared, node, homes, self.after, _log.warning)
+        self._definitions = NodeDefinitions(
+            self._broker, self.shared, node, homes, self.after, _log.warning
+        )
 
     def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
         """Write the mark to the log."""
         journal = self._broker.journal
         journal.define(KEY, encode_mark(mark))
-        self._broker.ledger.promise(journal.tail, _Marked(marked))
+        self._broker.ledger.promise(journal.tail, _Synced(marked))
 
     def joined(self, joined: Joined) -> None:
-        """Give ids of this run to what is declared here."""
+        """Give ids of this run to what is declared here, and to what the folder brings, unless this
+        is the node that may bring its own."""
         self._broker.ids.take_block(joined.id_block)
         self._queue_links.join(joined.member.number)
         if joined.lost_disk_id is not None:
@@ -168,6 +172,28 @@ class BrokerNode:
                 "the node %r had another data folder before: what only that one had is lost",
                 self.config.node,
             )
+
+        keys = [] if joined.keeps_ids else list(_of_single_node(self._driver.held_definitions))
+        self._broker.work.start(self._renumbered(keys), "", done=self._numbered)
+
+    def _renumbered(self, keys: list[str]) -> Steps:
+        journal, ledger = self._broker.journal, self._broker.ledger
+        for key in keys if self._brought else ():
+            for _ in self._driver.renumber(key, self._broker.ids.next()):
+                synced = Until()
+                ledger.promise(journal.tail, _Synced(synced.happened))
+                if journal.synced < journal.tail:
+                    yield synced
+
+    def _numbered(self, error: Exception | None) -> None:
+        if error is not None:
+            self._refuse_later(error)
+            return
+        definitions = self._driver.held_definitions
+        self._brought = shared_part(definitions)
+        self._changes = changes_of(self._brought)
+        self._broker.restore_own(definitions)
+        self._node.load()
 
     def loaded(self) -> None:
         """Bring what the folder has, and give the queues their messages."""
@@ -181,7 +207,7 @@ class BrokerNode:
 
     def _prepared(self) -> Steps:
         node, report = self._node, self._waits
-        bringing = Bringing(node.view, self.shared, self._is_there, report)
+        bringing = Bringing(node.view, self.shared, self._is_there, self.after, report)
         while not bringing.is_set_up and self._is_there():
             yield from bringing.set_up(self._first_changes())
         if self._changes:
@@ -189,7 +215,7 @@ class BrokerNode:
         yield from self._process.established()
 
     def _first_changes(self) -> list[Change]:
-        """What the cluster is set up with: the folder's definitions, and the users of a first start
+        """The definitions of a cluster's beginning: the folder's, and the users of a first start
         where that was never done."""
         begun = any(key.partition("/")[0] in _SET_UP for key in self._brought)
         if begun:
@@ -209,22 +235,27 @@ class BrokerNode:
         self._service.waits(text)
 
     def _brought_all(self, error: Exception | None) -> None:
-        # The broker's work is just going on, and has to end before queues get their messages.
-        asyncio.get_running_loop().call_soon(self._end_of_bringing, error)
+        if error is not None:
+            self._refuse_later(error)
+        else:
+            # The broker's work is just going on, and has to end before queues get their messages.
+            asyncio.get_running_loop().call_soon(self._end_of_bringing)
 
-    def _end_of_bringing(self, error: Exception | None) -> None:
-        assert self._service is not None
+    def _end_of_bringing(self) -> None:
         if not self._is_there():
             return
         try:
-            if error is not None:
-                raise error
             self._require_queues()
             self._process.as_input(self._hand_over)
-        except ReferenceBrokerError as refused:
-            self._process.as_input(partial(self._service.refuse, str(refused)))
+        except (ReferenceBrokerError, OSError) as error:
+            self._refuse_later(error)
         else:
             self._process.as_input(self._node.prepared)
+
+    def _refuse_later(self, error: Exception) -> None:
+        assert self._service is not None
+        refuse = partial(self._service.refuse, error)
+        asyncio.get_running_loop().call_soon(self._process.as_input, refuse)
 
     def _require_queues(self) -> None:
         """Raises :exc:`ClusterRefused` where another node was quicker to declare a name whose
@@ -249,20 +280,28 @@ class BrokerNode:
         journal = self._broker.journal
         for key in self._brought:
             journal.define(key, None)
-        self._driver.hand_over(self._broker)
+        self._driver.hand_over(self._broker, self._definitions.follower.queue_ids_here())
 
 
-class _Marked:
-    """The promise that the mark is on disk."""
+def _of_single_node(definitions: Mapping[str, bytes]) -> Iterator[str]:
+    """The keys of the queues, inner ones included, whose ids are a single node's."""
+    for key, value in definitions.items():
+        is_queue = key.partition("/")[0] in (QUEUE, QUEUE_SEEN, *INNER_QUEUES)
+        if is_queue and not is_of_cluster(decode_queue(value).id):
+            yield key
 
-    __slots__ = ("_marked",)
 
-    def __init__(self, marked: Callable[[], None]) -> None:
-        self._marked = marked
+class _Synced:
+    """The promise to call ``kept`` when the log is on disk."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self, kept: Callable[[], None]) -> None:
+        self._kept = kept
 
     def kept(self) -> None:
         """It is."""
-        self._marked()
+        self._kept()
 
     def broken(self) -> None:
         """The disk failed, and the process ends."""

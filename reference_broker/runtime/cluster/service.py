@@ -91,7 +91,7 @@ class ServiceHost(Protocol):
         ...
 
     def joined(self, joined: Joined) -> None:
-        """The node is a member."""
+        """See :class:`~reference_broker.cluster.node.NodeOwner`."""
         ...
 
     def loaded(self) -> None:
@@ -203,8 +203,8 @@ class ClusterService:
 
     def joined(self, joined: Joined) -> None:
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""
-        self._host.joined(joined)
         self.mesh.begin(self._config.node, joined, self.link)
+        self._host.joined(joined)
 
     def loaded(self) -> None:
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""
@@ -218,10 +218,11 @@ class ClusterService:
         if self._started is not None and not self._started.done():
             self._started.set_result(joined)
 
-    def refuse(self, reason: str) -> None:
+    def refuse(self, error: Exception) -> None:
         """The node can't serve, for what is in its folder: leave, and have :meth:`start` raise."""
         self.node.close()
-        self.ended(reason)
+        if self._started is not None and not self._started.done():
+            self._started.set_exception(error)
 
     def ended(self, reason: str) -> None:
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""

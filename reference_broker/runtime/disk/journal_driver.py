@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -28,6 +28,7 @@ from reference_broker.runtime.disk.rewriter import Rewriter
 from reference_broker.runtime.process.worker import Worker
 from reference_broker.store import RecoveredLog
 from reference_broker.store.log.log import Log
+from reference_broker.store.start.renumbering import renumbered
 from reference_broker.store.start.restore import Restored, restore, restore_node, resume
 
 _log = logging.getLogger(__name__)
@@ -176,11 +177,17 @@ class DiskDriver:
         assert self._recovered is not None
         self._log.attach(self._recovered)
 
-    def hand_over(self, broker: Broker) -> None:
-        """Give the queues of ``broker`` their messages, and drop those of queues that are not
-        there. Once."""
+    def renumber(self, key: str, new_id: int) -> Iterator[None]:
+        """The steps of giving the queue that ``key`` defines another id. Blocks for some messages
+        at a time; after each step wait for the journal to be synced."""
+        assert self._recovered is not None
+        return renumbered(self._log, self._recovered, self._folder.access(), key, new_id)
+
+    def hand_over(self, broker: Broker, queue_ids: Container[int]) -> None:
+        """Give the queues of ``broker`` that are here, as ``queue_ids`` say, their messages, and
+        drop all others. Once."""
         recovered = self._take_recovered()
-        restored = restore_node(broker, recovered)
+        restored = restore_node(broker, recovered, queue_ids)
         resume(broker, self._log, self._folder.access())
         self._report(broker, recovered, restored)
 

@@ -26,6 +26,12 @@ class EtcdClient:
         self._login = Login(config, self._gateway)
         self.endpoints = Endpoints(config.endpoints)
 
+    @property
+    def ahead_s(self) -> float:
+        """The clock of the member that answered last, less this machine's, in seconds: give or take
+        one, and 0 where nobody knows."""
+        return self._gateway.ahead_s
+
     async def ask(
         self,
         path: str,

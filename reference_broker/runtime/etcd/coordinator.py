@@ -145,9 +145,8 @@ class EtcdCoordinator:
         page: Page | Unread
         try:
             request = page_request(prefix, after, revision)
-            page = page_of(
-                await self._client.ask("/v3/kv/range", request, READ_TIMEOUT_S), revision
-            )
+            told = await self._client.ask("/v3/kv/range", request, READ_TIMEOUT_S)
+            page = page_of(told, revision, self._client.ahead_s)
         except GatewayFailure as failure:
             page = unread_of(failure)
         except BadAnswer as error:

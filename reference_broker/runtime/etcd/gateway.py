@@ -9,8 +9,10 @@ import asyncio
 import json
 import os
 import ssl
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import aiohttp
@@ -47,6 +49,8 @@ class Gateway:
     def __init__(self, tls: ssl.SSLContext | None) -> None:
         self._tls = tls
         self._session: aiohttp.ClientSession | None = None
+        self._date = "", 0.0
+        """The date of the last answer, and this machine's time at which it came."""
 
     async def ask(
         self, endpoint: Endpoint, path: str, body: Mapping[str, Any], token: str, within_s: float
@@ -58,6 +62,7 @@ class Gateway:
                 self._post(endpoint, path, body, token) as response,
             ):
                 answer = await _whole(endpoint, response)
+                self._date = response.headers.get("Date", ""), time.time()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise _as_failure(endpoint, error, within_s) from None
         try:
@@ -76,6 +81,15 @@ class Gateway:
                 yield _chunks(endpoint, response)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise _as_failure(endpoint, error) from None
+
+    @property
+    def ahead_s(self) -> float:
+        """See :attr:`EtcdClient.ahead_s`."""
+        date, came_at = self._date
+        try:
+            return parsedate_to_datetime(date).timestamp() - came_at
+        except ValueError:
+            return 0.0
 
     async def close(self) -> None:
         """Close the connections, and end the requests. Idempotent."""

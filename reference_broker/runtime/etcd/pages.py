@@ -31,12 +31,12 @@ def revision_request(prefix: str) -> dict[str, Any]:
     return {"key": range_fields(prefix)["key"]}
 
 
-def page_of(answer: Message, revision: int) -> Page:
-    """The page that etcd answers; ``revision`` is the one that was asked for. Raises
-    :exc:`~fields.BadAnswer`."""
+def page_of(answer: Message, revision: int, ahead_s: float = 0.0) -> Page:
+    """The page that etcd answers; ``revision`` is the one that was asked for, and its clock is so
+    far ahead. Raises :exc:`~fields.BadAnswer`."""
     now = header_revision(answer)
     rows = tuple(_row(each) for each in parts(answer, "kvs"))
-    return Page(rows, revision or now, answer.get("more") is True)
+    return Page(rows, revision or now, answer.get("more") is True, ahead_s)
 
 
 def _row(message: Message) -> Row:

@@ -189,6 +189,7 @@ class NodeProcess:
         """Have links."""
         self.broker.broker.ids.take_block(joined.id_block)
         self.mesh.begin(self.name, joined, f"{self.name}:25672")
+        self.node.load()
 
     def loaded(self) -> None:
         """There is nothing that its view has to be made of."""

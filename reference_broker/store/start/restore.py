@@ -5,7 +5,7 @@ has seen it before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -36,12 +36,16 @@ def restore(broker: Broker, recovered: RecoveredLog) -> Restored:
     return _hand_over(broker.queues_by_id, recovered)
 
 
-def restore_node(broker: Broker, recovered: RecoveredLog) -> Restored:
+def restore_node(broker: Broker, recovered: RecoveredLog, queue_ids: Container[int]) -> Restored:
     """The same for a node of a cluster, whose ``broker`` has been handed
     :meth:`~reference_broker.core.broker.Broker.restore_own` before, and then everything that the
-    nodes have agreed on: messages of queues that are not among that are dropped."""
+    nodes have agreed on. The queues of ``queue_ids`` are here, and so are all inner ones: messages
+    of others are dropped."""
     journal = broker.journal
-    queues = broker.queues_by_id
+    named = {queue.id for vhost in broker.vhosts.values() for queue in vhost.queues.values()}
+    queues = {
+        id: queue for id, queue in broker.queues_by_id.items() if id in queue_ids or id not in named
+    }
     for key in broker.take_unowned():
         journal.define(key, None)
     for vhost_name in _vhosts_with_counts(recovered.definitions):

@@ -76,6 +76,7 @@ class Process:
 
     def joined(self, joined: Joined) -> None:
         self.members = [joined.member]
+        self.node.load()
 
     def loaded(self) -> None:
         self.loaded_at = self.node.view.revision.value

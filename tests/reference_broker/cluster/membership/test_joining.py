@@ -67,6 +67,7 @@ class Rows:
         self.mark: FolderMark | None = None
         self.asked = 0
         self.fails_at = 0
+        self.ahead_s = 0.0
 
     def join(self, applicant: Applicant) -> Joined:
         steps = joining(applicant)
@@ -93,7 +94,10 @@ class Rows:
             for key, (value, revision) in sorted(self.rows.items())
             if (P + key).startswith(lookup.prefix)
         ]
-        return Page(tuple(found), self.revision, False)
+        if lookup.after:
+            return Page((found[-1],), self.revision, False, self.ahead_s)
+        # More than one row is more than one page.
+        return Page(tuple(found[:-1] or found), self.revision, len(found) > 1, self.ahead_s)
 
     def _carry_out(self, transaction: Transaction) -> Outcome:
         for key, revision in transaction.compares:
@@ -243,3 +247,48 @@ def test_two_founders_are_one_cluster() -> None:
     rows.join(NEW)
     with pytest.raises(TryAgain, match="another node was quicker"):
         second.send(rows._carry_out(founding))
+
+
+class FolderOf:
+    """The definitions of a folder, of which some can't be beside the cluster's."""
+
+    def __init__(self, *bad: str) -> None:
+        self._bad = bad
+
+    def conflict(self, key: str, value: bytes) -> str | None:
+        return f"{key} is another one there" if key in self._bad else None
+
+
+def test_a_folder_that_cannot_bring_what_it_has_registers_nothing() -> None:
+    rows = _founded(None, def__queue__q=b"", def__queue__r=b"", def__user__ann=b"")
+    before = dict(rows.rows)
+    brought = FolderOf("queue/q", "queue/r")
+    with pytest.raises(ClusterRefused, match=r"queue/q is another one there \(and 1 more\)"):
+        rows.join(replace(NEW, brought=brought))
+    assert rows.rows == before
+    assert rows.mark is None
+    assert rows.join(replace(NEW, brought=FolderOf())).keeps_ids
+
+
+def test_one_node_keeps_the_ids_of_its_folder() -> None:
+    rows = Rows()
+    first = replace(NEW, brought=FolderOf())
+    assert rows.join(first).keeps_ids
+    other = replace(NEW, node="b", start_id="s2", new_disk_id="d2", brought=FolderOf())
+    assert not rows.join(other).keeps_ids
+    again = replace(first, start_id="s3", run=5, mark=MARK)
+    assert rows.join(again).keeps_ids
+    assert not rows.join(replace(NEW, node="c", start_id="s4", new_disk_id="d4")).keeps_ids
+
+
+@pytest.mark.parametrize(("ahead_s", "order"), [(600.0, "behind"), (-600.0, "ahead of")])
+def test_a_clock_that_is_off_is_refused_before_anything_is_registered(
+    ahead_s: float, order: str
+) -> None:
+    rows = Rows()
+    rows.ahead_s = ahead_s
+    with pytest.raises(ClusterRefused, match=f"600 s {order} that of etcd"):
+        rows.join(NEW)
+    assert rows.rows == {}
+    rows.ahead_s = 59.0
+    rows.join(NEW)

@@ -12,9 +12,12 @@ from typing import Protocol
 from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
+from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.mesh import Mesh
 from reference_broker.cluster.metadata.feed import Works
+from reference_broker.cluster.metadata.keys import MEMBERS
 from reference_broker.cluster.node import ClusterNode
+from reference_broker.cluster.questions.peers import Peers
 from reference_broker.core.base.deadlines import Deadline
 from reference_broker.core.work.budget import Budget
 from reference_broker.errors import BadConfiguration, ClusterRefused
@@ -80,10 +83,12 @@ class ServiceHost(Protocol):
 
 class ClusterService:
     """The node that ``config`` describes. Its data folder has the ``mark``, if any, was opened
-    ``run`` times, and its log ends at ``position``."""
+    ``run`` times, and its log ends at ``position``. ``peers`` are the other nodes, as the
+    management API asks them."""
 
     node: ClusterNode
     mesh: Mesh
+    peers: Peers
 
     def __init__(
         self,
@@ -130,6 +135,18 @@ class ClusterService:
             parts.heartbeats,
             host.after,
             self.node,
+        )
+        members = Members(self.report)
+        self.node.view.follow(MEMBERS, members)
+        self.peers = Peers(
+            config.cluster,
+            config.node,
+            self.node.view,
+            self.node.live_nodes,
+            members,
+            self.mesh.links,
+            parts.sockets,
+            self.mesh.answering,
         )
         parts.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(parts.sockets.flush_later)

@@ -118,6 +118,7 @@ class MeshNode:
         self.net, self.name = net, name
         self.view = View()
         live_nodes = LiveNodes(name, Barrier(self.view), lambda text: None)
+        self.live_nodes = live_nodes
         self.view.follow(LIVE, live_nodes)
         self.stands = False
         self.beat_at = net.now()

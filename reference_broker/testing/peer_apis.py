@@ -14,6 +14,7 @@ somebody is ``patient``.
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import httpx
@@ -23,10 +24,13 @@ from reference_broker.cluster.coordinator import Event
 from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.membership.records import MemberRecord, encoded
 from reference_broker.cluster.metadata.keys import MEMBERS
+from reference_broker.cluster.questions.asking import Gathered
 from reference_broker.cluster.questions.peers import Peers
 from reference_broker.core.access.users import User, hash_password
 from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.http import Node, build_app
+from reference_broker.http.request.answer import Row
+from reference_broker.http.request.peers import KIND
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.mesh_net import STEP_S, MeshNet, MeshNode
 from reference_broker.testing.scripted_home import ScriptedHome
@@ -101,16 +105,16 @@ class PeerApis:
     def __getitem__(self, name: str) -> PeerApi:
         return self.nodes[name]
 
-    def declare(self, home: str, name: str, **arguments: Any) -> None:
-        """Have a durable queue in ``/``, with that home."""
+    def declare(self, home: str, name: str, *, durable: bool = True) -> None:
+        """Have a queue in ``/``, with that home."""
         self._queues += 1
-        definition = QueueDefinition(1_000 + self._queues, name, False, arguments)
+        definition = QueueDefinition(1_000 + self._queues, name, False, {}, durable)
         for node in self.nodes.values():
             vhost = node.broker.vhosts["/"]
             if node.name == home:
                 node.lone.take(
                     lambda vhost=vhost: vhost.declare_queue(  # type: ignore[misc]
-                        name, durable=True, arguments=arguments
+                        name, durable=durable
                     )
                 )
             else:
@@ -134,9 +138,24 @@ class PeerApis:
         transport = httpx.ASGITransport(self.nodes[at].app, client=("127.0.0.1", 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://node") as client:
             asking = asyncio.create_task(client.request(method, path, **more))
-            while not asking.done():
-                await asyncio.sleep(0)
-                self.net.settle()
-                if is_patient:
-                    self.net.pass_time(STEP_S)
+            try:
+                while not asking.done():
+                    await asyncio.sleep(0)
+                    self.net.settle()
+                    if is_patient:
+                        self.net.pass_time(STEP_S)
+            finally:
+                asking.cancel()
             return await asking
+
+    async def ask(self, asking: str, asked: str, arguments: Row) -> tuple[int, Row]:
+        """The status and the JSON with which ``asked`` answers a request that ``asking`` passes
+        on."""
+        found: list[Gathered] = []
+        self.nodes[asking].peers.ask([asked], KIND, arguments, found.append)
+        while not found:
+            await asyncio.sleep(0)
+            self.net.settle()
+        answer = found[0].answers[asked]
+        row: Row = json.loads(answer.body)
+        return answer.head["status"], row

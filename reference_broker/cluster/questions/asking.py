@@ -64,7 +64,7 @@ class _Gathering:
         self._open = len(nodes)
         self._found: dict[str, Answer | None] = dict.fromkeys(nodes)
         if not nodes:
-            told(Gathered({}, ()))
+            told(Gathered({}, []))
 
     def hear(self, node: str, outcome: Outcome) -> None:
         answer = None

@@ -32,7 +32,7 @@ from reference_broker.http.request.portions import ROW_ENTRIES, Portion, everyth
 Subject = TypeVar("Subject")
 
 OF_THE_LIST = ("page", "page_size", "name", "use_regex", "sort", "sort_reverse", "columns")
-"""What a query says about the list as a whole, which is made where the client asked."""
+"""Parameters of a query about the list as a whole, which is made where the client asked."""
 
 PASSED_COLUMNS_MAX = 2_000
 """Characters of the columns that others are asked for; of more they send all."""
@@ -137,7 +137,7 @@ def _lines(body: bytes) -> Iterator[bytes]:
 
 
 class Own(NamedTuple, Generic[Subject]):
-    """What this node lists: see :func:`~reference_broker.http.request.listing.listed`."""
+    """The part of this node in a list: see :func:`~reference_broker.http.request.listing.listed`."""
 
     subjects: Iterable[Subject]
     render: Callable[[Subject], Row]

@@ -227,5 +227,5 @@ def named_header(name: str, nodes: Sequence[str]) -> dict[str, str]:
 
 
 def query_without(request: Request, *names: str) -> list[tuple[str, Any]]:
-    """What the query of a request says beside these."""
+    """The query of a request without these parameters."""
     return [each for each in request.query_params.multi_items() if each[0] not in names]

@@ -137,7 +137,7 @@ def _lines(body: bytes) -> Iterator[bytes]:
 
 
 class Own(NamedTuple, Generic[Subject]):
-    """The part of this node in a list: see :func:`~reference_broker.http.request.listing.listed`."""
+    """The part of this node in a list (:func:`~reference_broker.http.request.listing.listed`)."""
 
     subjects: Iterable[Subject]
     render: Callable[[Subject], Row]

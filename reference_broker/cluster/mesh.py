@@ -32,6 +32,7 @@ from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.metadata.keys import LIVE
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.pause import Pause, Timer
+from reference_broker.cluster.questions.answering import Answering
 from reference_broker.errors import LinkError
 
 CLOCKS_APART_MS = 500
@@ -128,6 +129,8 @@ class Mesh:
         self._listener = listener
         self._lanes = lanes or NoLanes()
         self._greetings = Greetings(secret, shell, self)
+        self.answering = Answering(shell)
+        """The questions of the other nodes."""
         self._hello: Hello | None = None
         self._serves = False
         self._dialled = 0
@@ -254,6 +257,7 @@ class Mesh:
         """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
         self._greetings.over(link)
         self._addresses.pop(link, None)
+        self.answering.link_down(link)
         for node in [name for name, each in self._dialling.items() if each is link]:
             del self._dialling[node]
             self._tell(node, f"no link with node {node!r}: {link.reason}")
@@ -285,7 +289,7 @@ class Mesh:
 
     def asked(self, link: Link, token: int, question: memoryview) -> None:
         """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
-        link.end("a question that this version does not know")
+        self.answering.asked(link, token, question)
 
     def receivers(self, link: Link) -> Mapping[Lane, Receiver]:
         """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""

@@ -125,6 +125,7 @@ class MeshNode:
         self.net, self.name = net, name
         self.view = View()
         live_nodes = LiveNodes(name, Barrier(self.view), lambda text: None)
+        self.live_nodes = live_nodes
         self.view.follow(LIVE, live_nodes)
         self.stands = False
         self.beat_at = net.now()
@@ -160,10 +161,10 @@ class MeshNode:
         """It has joined."""
         self.mesh.begin(self.name, self.joined, f"{self.name}:1")
 
-    def see(self, *names: str, gone: bool = False) -> None:
+    def see(self, *names: str, gone: bool = False, state: NodeState = NodeState.UP) -> None:
         """Its view has the ``live/`` keys of these nodes, or has them no more."""
         for name in names:
-            value = None if gone else encoded(LiveRecord(1, NodeState.UP, f"{name}:1"))
+            value = None if gone else encoded(LiveRecord(1, state, f"{name}:1"))
             list(self.view.take([Event(f"live/{name}", value, 9)]))
 
     # The listener

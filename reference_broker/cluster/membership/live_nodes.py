@@ -63,6 +63,11 @@ class LiveNodes:
         self._heard.pop(node, None)
         self._look_at(node)
 
+    @property
+    def others(self) -> list[str]:
+        """The names of all other nodes that are there, in order."""
+        return sorted({*self._records, *self._heard} - {self._own})
+
     def is_there(self, node: str) -> bool:
         """True while the key of the node is there, or its heartbeats come."""
         return node in self._records or node in self._heard

@@ -115,7 +115,8 @@ class VHostTraffic:
     def queue_deleted(self, queue: Queue) -> None:
         """Count a queue that was deleted. To be called once for each."""
         self.queues_deleted += 1
-        self._add_of_type(queue.limits.queue_type, traffic_of_queue(queue))
+        if not queue.is_elsewhere:  # what went out of it was counted at its home
+            self._add_of_type(queue.limits.queue_type, traffic_of_queue(queue))
 
     def absorb(self, other: VHostTraffic, letters: DeadLetters) -> None:
         """Add the sums of a virtual host that is deleted, and of what died there."""

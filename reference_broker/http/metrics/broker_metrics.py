@@ -233,7 +233,7 @@ def alarm_metrics(broker: Broker) -> Iterator[Metric]:
 def object_totals(broker: Broker, totals: Totals) -> Iterator[Metric]:
     """Totals of connections, channels, consumers and queues."""
     connections = [each for each in broker.connections.values() if each.vhost is not None]
-    queues = sum(len(vhost.queues) for vhost in broker.vhosts.values())
+    queues = totals.whole.queues
     channels = sum(len(each.channels) for each in connections)
     consumers = totals.whole.consumers
     yield single("rabbitmq_connections", "gauge", "Connections currently open", len(connections))

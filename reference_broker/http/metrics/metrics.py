@@ -4,6 +4,8 @@
     /metrics/per-object  a sample for each queue, channel and connection
     /metrics/detailed    the same for the families asked for: ?family=queue_metrics&vhost=v
 
+Each node of a cluster tells its own: a queue of another one is in that one's.
+
 A scraper has no login. RabbitMQ's plugin therefore listens on a port of its own without one, and
 so does ``--prometheus ADDRESS`` here. On the management port only this machine is answered, as
 names of queues are nobody else's business; a request that a proxy has forwarded is not from here.
@@ -205,6 +207,7 @@ class Metrics:
             for vhost in broker.vhosts.values()
             if vhosts is None or vhost.name in vhosts
             for queue in vhost.queues.values()
+            if not queue.is_elsewhere
         ]
         return [
             _Kind(QUEUES, queues, _queue_labels),

@@ -26,6 +26,21 @@ from reference_broker.http.request.authorization import (
 from reference_broker.http.request.core_input import CoreInputs
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, shown_with, stats_disabled
+from reference_broker.http.request.peer_rows import (
+    BY_NAME,
+    Order,
+    Own,
+    PeerRow,
+    listed_everywhere,
+    rows_of_others,
+)
+from reference_broker.http.request.peers import (
+    Peers,
+    asks_others,
+    gathered,
+    passed_on,
+    unreachable_header,
+)
 from reference_broker.http.request.turn_share import next_turn
 from reference_broker.http.rows.rendering import (
     channel_detail_row,
@@ -40,6 +55,10 @@ from reference_broker.http.rows.statistics import Spans, Statistics
 
 _CLOSED_BY = "Closed via management plugin"
 
+_BY_QUEUE = Order(
+    ("queue",), lambda row: "", lambda row: (row["queue"]["vhost"], row["queue"]["name"])
+)
+
 INPUT_CONNECTIONS = 50
 """Connections that are closed in one input of the core."""
 
@@ -48,9 +67,10 @@ class Connections:
     """Connections, channels and consumers. A connection is shown once it has chosen a virtual
     host."""
 
-    def __init__(self, host: Host, statistics: Statistics) -> None:
+    def __init__(self, host: Host, statistics: Statistics, peers: Peers | None = None) -> None:
         self._host = host
         self._statistics = statistics
+        self._peers = peers
         self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
@@ -64,16 +84,13 @@ class Connections:
             row = connection_row(connection, node)
             return self._statistics.of_connection(row, connection, spans)
 
-        return await listed(
-            request,
-            self._open(request),
-            row_of,
-            lambda connection: str(connection.peer),
-            order=lambda connection: str(connection.peer),
-            is_there=_is_there,
-        )
+        own = Own(self._open(request), row_of, _name_of, _name_of, _is_there)
+        return await listed_everywhere(request, self._peers, own, BY_NAME)
 
     async def show(self, request: Request) -> Response:
+        peers = self._peers_for(request)
+        if peers is not None:
+            return await passed_on(request, peers, peers.others)
         connection, spans = self._seen(request), Spans.parse(request.query_params)
         row = connection_row(connection, self._host.node().name)
         return shown_columns(request, self._statistics.of_connection(row, connection, spans))
@@ -81,6 +98,9 @@ class Connections:
     async def close(self, request: Request) -> Response:
         """Close a connection (320). ``X-Reason`` is the text for its client. The connection is
         listed until the client has answered, which the request waits for a moment."""
+        peers = self._peers_for(request)
+        if peers is not None:
+            return await passed_on(request, peers, peers.others)
         connection = self._connection(request)
         await self._close([connection], request)
         return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -91,36 +111,59 @@ class Connections:
         if not is_monitoring(user) and user.name != request.path_params["user"]:
             raise not_authorised(NOT_THE_OBJECT)
         connections = self._of_user(request)
-        return await listed(
-            request,
+        own = Own(
             connections,
             lambda connection: tracked_row(connection, node),
-            lambda connection: str(connection.peer),
-            order=lambda connection: str(connection.peer),
-            is_there=_is_there,
+            _name_of,
+            _name_of,
+            _is_there,
         )
+        return await listed_everywhere(request, self._peers, own, BY_NAME)
 
     async def close_of_user(self, request: Request) -> Response:
         """Close every connection of a user, who may have none."""
         await self._close(self._of_user(request), request)
-        return Response(status_code=HTTPStatus.NO_CONTENT)
+        peers, headers = asks_others(request, self._peers), {}
+        if peers is not None:
+            query = request.query_params.multi_items()
+            found = await gathered(request, peers, peers.others, query)
+            headers = unreachable_header(found.unreachable)
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers=headers)
 
     async def channels(self, request: Request) -> Response:
         """All channels, or those of one virtual host or one connection."""
         _need_stats(request)
         node = self._host.node().name
+        peers = self._peers_for(request) if "connection" in request.path_params else None
+        if peers is not None:
+            return await self._channels_elsewhere(request, peers)
         if "connection" in request.path_params:
             connections: Sequence[Connection] = [self._seen(request)]
         else:
             connections = self._open(request)
         spans = Spans.parse(request.query_params)
-        return await listed(
-            request,
+        own = Own(
             _channels_of(connections),
             lambda channel: self._statistics.of_channel(channel_row(channel, node), channel, spans),
             channel_name,
-            order=channel_name,
-            is_there=_is_open,
+            channel_name,
+            _is_open,
+        )
+        everywhere = None if "connection" in request.path_params else self._peers
+        return await listed_everywhere(request, everywhere, own, BY_NAME)
+
+    async def _channels_elsewhere(self, request: Request, peers: Peers) -> Response:
+        """The channels of a connection of another node."""
+        found = await rows_of_others(request, peers, BY_NAME)
+        if not found.answered:
+            raise not_found()
+        return await listed(
+            request,
+            found.rows,
+            PeerRow.row,
+            lambda row: row.name,
+            lambda row: row.place,
+            headers=found.headers,
         )
 
     async def channel(self, request: Request) -> Response:
@@ -142,6 +185,9 @@ class Connections:
                         lambda consumer: consumer_row(consumer, node),
                         is_consuming,
                     )
+        peers = asks_others(request, self._peers)
+        if peers is not None:
+            return await passed_on(request, peers, peers.others)
         raise not_found()
 
     async def consumers(self, request: Request) -> Response:
@@ -152,13 +198,22 @@ class Connections:
             for channel in _channels_of(self._open(request))
             for consumer in list(channel.consumers.values())
         )
-        return await listed(
-            request,
+        own = Own(
             consumers,
             lambda consumer: consumer_row(consumer, node),
-            order=lambda consumer: (consumer.queue.env.vhost_name, consumer.queue.name),
-            is_there=is_consuming,
+            None,
+            lambda consumer: (consumer.queue.env.vhost_name, consumer.queue.name),
+            is_consuming,
         )
+        return await listed_everywhere(request, self._peers, own, _BY_QUEUE)
+
+    def _peers_for(self, request: Request) -> Peers | None:
+        """The nodes that may have the connection in the path; ``None`` where it is here, or this
+        node is to answer for itself."""
+        name = request.path_params["connection"]
+        if any(str(each.peer) == name for each in self._named(request)):
+            return None
+        return asks_others(request, self._peers)
 
     def _open(self, request: Request) -> list[Connection]:
         """The connections that the user may see: their owner decides, and not their virtual
@@ -222,6 +277,10 @@ def _channels_of(connections: Sequence[Connection]) -> Iterator[Channel]:
 
 def _is_open(channel: Channel) -> bool:
     return channel.state is not ChannelState.CLOSED
+
+
+def _name_of(connection: Connection) -> str:
+    return str(connection.peer)
 
 
 def _is_there(connection: Connection) -> bool:

@@ -18,7 +18,10 @@ from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.enqueue import enqueue
-from reference_broker.errors import AmqpError, ReplyCode
+from reference_broker.core.remote.elsewhere import Elsewhere
+from reference_broker.core.remote.remote_queue import RemoteQueue
+from reference_broker.core.work.task import Steps
+from reference_broker.errors import AmqpError, ChannelException, ReplyCode
 from reference_broker.http.access.vhosts import vhost_of
 from reference_broker.http.objects.certificate_expiry import expiring, horizon
 from reference_broker.http.request.answer import bad_request, json_response, not_found
@@ -109,7 +112,8 @@ class Health:
         return _failed(f"resource alarm(s) in effect:[{limits}]")
 
     async def aliveness(self, request: Request) -> Response:
-        """Declare a queue, publish to it and get the message back. The queue stays."""
+        """Declare a queue, publish to it and get the message back. The queue stays, on the node
+        that was asked first."""
         vhost_of(self._host.broker, request)
         with self._inputs.begin(request) as broker:
             vhost = vhost_of(broker, request)
@@ -124,11 +128,33 @@ class Health:
                 raise bad_request(f"{error.code.value} {error.reply_text}") from error
             header = header_of(Properties(), _ALIVENESS_BODY)
             route = encode_shortstr(DEFAULT_EXCHANGE) + encode_shortstr(ALIVENESS_QUEUE)
-            enqueue((queue,), Content(route, header, _ALIVENESS_BODY), facts_of(header), vhost)
-            lease = queue.get(self)
-            if lease is not None:
-                queue.ack(lease)
-        return _ok() if lease is not None else _failed("aliveness-test queue is empty")
+            content = Content(route, header, _ALIVENESS_BODY)
+            is_there = False
+            if not queue.is_elsewhere:
+                enqueue((queue,), content, facts_of(header), vhost)
+                lease = queue.get(self)
+                if lease is not None:
+                    queue.ack(lease)
+                    is_there = True
+        if isinstance(queue, RemoteQueue):
+            there: list[bool] = []
+            try:
+                await self._inputs.perform(_through_home(queue, content, there), vhost.name)
+            except ChannelException as error:
+                return _failed(error.text)
+            is_there = there[0]
+        return _ok() if is_there else _failed("aliveness-test queue is empty")
+
+
+def _through_home(queue: RemoteQueue, content: Content, there: list[bool]) -> Steps:
+    """The steps of publishing the message to a queue elsewhere, and getting one: ``there`` says
+    whether one came. Raises :exc:`ChannelException` while the home is down."""
+    queue.require_home()
+    elsewhere = Elsewhere()
+    elsewhere.publish((queue,), content)
+    yield from elsewhere.until_answered()
+    lease, _ = yield from queue.fetch(there, no_ack=True)
+    there.append(lease is not None)
 
 
 def _ok(**more: Any) -> Response:

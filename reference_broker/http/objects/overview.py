@@ -19,11 +19,18 @@ from reference_broker.core.exchange.exchange import ExchangeType
 from reference_broker.core.vhost.traffic import tables_dropped
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.objects.cluster import cluster_name
-from reference_broker.http.request.answer import Row, json_response, not_found
+from reference_broker.http.objects.whole_cluster import (
+    member_of,
+    overview_of_all,
+    rows_of_nodes,
+    stopped_row,
+)
+from reference_broker.http.request.answer import ApiError, Row, json_response, not_found
 from reference_broker.http.request.authentication import user_of
 from reference_broker.http.request.authorization import is_monitoring, may_see, visible_vhosts
 from reference_broker.http.request.host import Host, Node
 from reference_broker.http.request.listing import listed, only, shown_columns, stats_disabled
+from reference_broker.http.request.peers import Peers, asks_others, passed_on
 from reference_broker.http.request.portions import stepped
 from reference_broker.http.rows.process import descriptors_max
 from reference_broker.http.rows.sampler import Sampler
@@ -60,33 +67,47 @@ class Sight(NamedTuple):
 class Overview:
     """The answers about the broker itself."""
 
-    def __init__(self, host: Host, statistics: Statistics, sampler: Sampler) -> None:
+    def __init__(
+        self, host: Host, statistics: Statistics, sampler: Sampler, peers: Peers | None = None
+    ) -> None:
         self._host = host
         self._statistics = statistics
         self._sampler = sampler
+        self._peers = peers
 
     async def overview(self, request: Request) -> Response:
         """Totals of everything for whoever is monitoring, else of the objects that the user may
         see."""
+        row, peers = await self._own_overview(request), asks_others(request, self._peers)
+        if peers is not None:
+            row = await overview_of_all(request, peers, row)
+        return shown_columns(request, row)
+
+    async def _own_overview(self, request: Request) -> Row:
+        """The overview of this node."""
         broker, node = self._host.broker, self._host.node()
         user, spans = user_of(request), Spans.parse(request.query_params)
         sight = Sight.of(broker, user)
         if stats_disabled(request):
-            return shown_columns(request, plain_overview_row(broker, node, sight))
+            return plain_overview_row(broker, node, sight)
         totals = Totals(broker)
         await stepped(request, totals.read(), TOTALS_ENTRIES)
         row = overview_row(broker, node, sight, totals)
         if is_monitoring(user):
-            return shown_columns(request, self._statistics.of_broker(row, broker, totals, spans))
+            return self._statistics.of_broker(row, broker, totals, spans)
         for name in _FOR_MONITORING:
             del row[name]
-        row = self._statistics.of_vhosts(row, broker, sight.vhosts, totals, spans)
-        return shown_columns(request, row)
+        return self._statistics.of_vhosts(row, broker, sight.vhosts, totals, spans)
 
     async def reset(self, request: Request) -> Response:
-        """Forget all samples: rates begin anew."""
-        if request.path_params.get("node", self._host.node().name) != self._host.node().name:
-            raise not_found()
+        """Forget all samples of this node, or of another: rates begin anew."""
+        name = request.path_params.get("node", self._host.node().name)
+        if name != self._host.node().name:
+            peers = asks_others(request, self._peers)
+            member = None if peers is None else member_of(peers, name)
+            if peers is None or member is None:
+                raise not_found()
+            return await passed_on(request, peers, [member])
         self._sampler.forget()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -97,14 +118,28 @@ class Overview:
             row = self._node_row(node, spans)
             return only(row, [("name",), ("type",), ("running",)]) if disabled else row
 
-        return await listed(request, [self._host.node()], row_of)
+        own = row_of(self._host.node())
+        peers = asks_others(request, self._peers)
+        if peers is None:
+            return await listed(request, [own], dict)
+        others, headers = await rows_of_nodes(request, peers)
+        return await listed(
+            request, [own, *others], dict, order=lambda row: row["name"], headers=headers
+        )
 
     async def node(self, request: Request) -> Response:
-        node = self._host.node()
-        if request.path_params["node"] != node.name:
-            raise not_found()
+        node, name = self._host.node(), request.path_params["node"]
         spans = Spans.parse(request.query_params)
-        return shown_columns(request, self._node_row(node, spans))
+        if name == node.name:
+            return shown_columns(request, self._node_row(node, spans))
+        peers = asks_others(request, self._peers)
+        member = None if peers is None else member_of(peers, name)
+        if peers is None or member is None:
+            raise not_found()
+        try:
+            return await passed_on(request, peers, [member])
+        except ApiError as error:
+            return shown_columns(request, stopped_row(name), error.headers)
 
     async def whoami(self, request: Request) -> Response:
         user = user_of(request)

@@ -18,6 +18,7 @@ from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.transfer import Stop, Transfer
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.access.vhosts import vhost_of
+from reference_broker.http.objects.queues_elsewhere import require_here
 from reference_broker.http.request.answer import ApiError, bad_request, json_response
 from reference_broker.http.request.authentication import not_authorised
 from reference_broker.http.request.authorization import entered
@@ -76,6 +77,8 @@ class QueueMove:
         with self._inputs.begin(request) as broker:
             refuse_while_short(broker)
             source, destination = self._queues(request, wanted.destination)
+            require_here(source)
+            require_here(destination)
             limit = source.ready if wanted.limit is None else wanted.limit
             moving = _Moving(source, destination, min(limit, MOVE_MESSAGES_MAX))
             moving.advance()

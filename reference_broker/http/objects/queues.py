@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from reference_broker.core.access.permission import Action
 from reference_broker.core.base.limits import MIB
+from reference_broker.core.broker import Broker
 from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.channel.settlement import put_back
 from reference_broker.core.queue.delivery_counts import shown_content
@@ -18,6 +19,7 @@ from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purged
 from reference_broker.core.queue.rest import require_rest
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.vhost.traffic import Traffic
 from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import NotYet
@@ -33,6 +35,14 @@ from reference_broker.http.objects.declaring import (
     vhost_to_change,
     wants,
 )
+from reference_broker.http.objects.queues_elsewhere import (
+    Conditions,
+    GettingElsewhere,
+    condition_steps,
+    listed_with_homes,
+    purge_steps,
+    shown_by_home,
+)
 from reference_broker.http.request.answer import (
     ApiError,
     Row,
@@ -46,6 +56,7 @@ from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_ob
 from reference_broker.http.request.core_input import CoreInputs, settle
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, shown_with, stats_disabled
+from reference_broker.http.request.peers import Peers
 from reference_broker.http.request.turn_share import next_turn
 from reference_broker.http.rows.message import LONG_BYTES, Got, message_row, payload_steps
 from reference_broker.http.rows.rendering import (
@@ -112,35 +123,36 @@ class GetRequest(NamedTuple):
 class Queues:
     """``/api/queues`` and the paths below."""
 
-    def __init__(self, host: Host, statistics: Statistics) -> None:
+    def __init__(self, host: Host, statistics: Statistics, peers: Peers | None = None) -> None:
         self._host = host
         self._statistics = statistics
+        self._peers = peers
         self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
+        """All queues, or those of one virtual host. The rows of those that have their home
+        elsewhere come from there."""
         node = self._host.node().name
-        queues = placed(
-            vhosts_of(self._host.broker, request), lambda vhost: list(vhost.queues.values())
+        queues = (
+            each.item
+            for each in placed(
+                vhosts_of(self._host.broker, request), lambda vhost: list(vhost.queues.values())
+            )
         )
         spans = Spans.parse(request.query_params)
-        totals = request.query_params.get("enable_queue_totals") == "true"
 
         def row_of(queue: Queue) -> Row:
             if stats_disabled(request):
+                totals = request.query_params.get("enable_queue_totals") == "true"
                 return plain_queue_row(queue, node, totals=totals)
             return self._statistics.of_queue(queue_row(queue, node), queue, spans)
 
-        return await listed(
-            request,
-            (each.item for each in queues),
-            row_of,
-            lambda queue: queue.name,
-            order=lambda queue: (queue.env.vhost_name, queue.name),
-            is_there=lambda queue: not queue.deleted,
-        )
+        return await listed_with_homes(request, self._peers, queues, row_of)
 
     async def show(self, request: Request) -> Response:
         queue, node = self._queue(request), self._host.node().name
+        if isinstance(queue, RemoteQueue):
+            return await shown_by_home(request, self._peers, queue)
         spans = Spans.parse(request.query_params)
         if stats_disabled(request):
             return shown_columns(request, plain_queue_row(queue, node, totals=False))
@@ -177,22 +189,39 @@ class Queues:
         return put_answer(existed=existed)
 
     async def delete(self, request: Request) -> Response:
-        """Delete a queue; with ``if-empty=true`` or ``if-unused=true`` only where that is so."""
+        """Delete a queue; with ``if-empty=true`` or ``if-unused=true`` only where that is so, which
+        the home of a queue elsewhere knows."""
+        conditions = Conditions(wants(request, "if-empty"), wants(request, "if-unused"))
+        elsewhere = self._remote(request)
+        if elsewhere is not None and any(conditions):
+            await self._check_at_home(request, elsewhere, conditions)
         with self._inputs.begin(request) as broker, refusals():
             queue = self._queue(request)
             vhost = vhost_of(broker, request)
             require_access(broker, request, vhost, Action.CONFIGURE, queue.name)
             done = self._inputs.awaited()
+            here = Conditions(False, False) if queue.is_elsewhere else conditions
             vhost.delete_queue(
                 queue.name,
-                if_empty=wants(request, "if-empty"),
-                if_unused=wants(request, "if-unused"),
+                if_empty=here.if_empty,
+                if_unused=here.if_unused,
                 answer=lambda _: settle(done),
             )
         await done
         if queue.durable:
             await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def _check_at_home(
+        self, request: Request, queue: RemoteQueue, conditions: Conditions
+    ) -> None:
+        """Raises :exc:`ApiError` where a queue elsewhere does not meet them: 400, or 404 while its
+        home is down."""
+        with self._inputs.begin(request) as broker:
+            vhost = vhost_of(broker, request)
+            require_access(broker, request, vhost, Action.CONFIGURE, queue.name)
+        with refusals():
+            await self._inputs.perform(condition_steps(queue, conditions), vhost.name)
 
     async def act(self, request: Request) -> Response:
         """Do nothing for RabbitMQ's actions on mirrored queues: there are no mirrors, so nothing is
@@ -220,9 +249,13 @@ class Queues:
             request, ("ackmode", "count", "encoding"), bytes_max=BESIDE_THE_MESSAGE_BYTES
         )
         wanted = GetRequest.parse(body)
-        got = await self._get(request, wanted)
+        elsewhere = self._remote(request)
+        if elsewhere is not None:
+            got = await self._get_elsewhere(request, elsewhere, wanted)
+        else:
+            got = await self._get(request, wanted)
         self._count(request, got)
-        if got and not wanted.ack_mode.requeue:
+        if got and elsewhere is None and not wanted.ack_mode.requeue:
             await self._inputs.on_disk()
         return await listed(
             request,
@@ -241,17 +274,7 @@ class Queues:
         """Take messages and settle them: a portion an input, and between two inputs wait for what
         has to be read first."""
         with self._inputs.begin(request) as broker:
-            vhost = vhost_of(broker, request)
-            name = request.path_params["queue"]
-            try:
-                entered(broker, request, vhost).require(Action.READ, "queue", name)
-                queue = vhost.queue_for(name, None)
-            except AmqpError as error:
-                if error.code is ReplyCode.NOT_FOUND:
-                    raise ApiError(HTTPStatus.NOT_FOUND, "not_found", error.reply_text) from error
-                if error.code is ReplyCode.ACCESS_REFUSED:
-                    raise not_authorised(error.reply_text) from error
-                raise
+            queue, vhost = self._queue_to_get_from(broker, request), vhost_of(broker, request)
             getting = _Getting(queue, wanted)
             getting.advance()
             head = self._inputs.head_of(queue) if getting.starved else None
@@ -270,17 +293,56 @@ class Queues:
         await self._inputs.perform(_settled(queue, getting.leases, wanted.ack_mode), vhost.name)
         return getting.got
 
+    def _queue_to_get_from(self, broker: Broker, request: Request) -> Queue:
+        """The queue in the path, for whoever may read it. Raises :exc:`ApiError` 401 and 404."""
+        vhost, name = vhost_of(broker, request), request.path_params["queue"]
+        try:
+            entered(broker, request, vhost).require(Action.READ, "queue", name)
+            return vhost.queue_for(name, None)
+        except AmqpError as error:
+            raise _refusal_of_get(error) from error
+
+    async def _get_elsewhere(
+        self, request: Request, queue: RemoteQueue, wanted: GetRequest
+    ) -> list[Got]:
+        """Take messages of a queue elsewhere, one by one, and settle them. The home is told how,
+        and nobody waits for its disk."""
+        with self._inputs.begin(request) as broker:
+            self._queue_to_get_from(broker, request)
+        getting = GettingElsewhere(queue, wanted.limit, GET_BYTES_MAX)
+        vhost_name = queue.env.vhost_name
+        try:
+            await self._inputs.perform(getting.steps(), vhost_name)
+        except AmqpError as error:
+            raise _refusal_of_get(error) from error
+        except BaseException:  # the client may have gone: nothing is left with the request
+            getting.abandon()
+            raise
+        await self._inputs.perform(_settled(queue, getting.leases, wanted.ack_mode), vhost_name)
+        return getting.got
+
     async def purge(self, request: Request) -> Response:
         with self._inputs.begin(request) as broker, refusals():
             vhost = vhost_of(broker, request)
             name = self._queue(request).name
             require_access(broker, request, vhost, Action.READ, name)
             queue = vhost.queue_for(name, None)
-            require_rest(queue)
+            if not queue.is_elsewhere:
+                require_rest(queue)
+        if isinstance(queue, RemoteQueue):
+            with refusals():
+                await self._inputs.perform(purge_steps(queue), vhost.name)
+            return Response(status_code=HTTPStatus.NO_CONTENT)
         await self._inputs.perform(purged(queue), vhost.name)
         if queue.durable:
             await self._inputs.on_disk()
         return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    def _remote(self, request: Request) -> RemoteQueue | None:
+        """The queue in the path, where it is one elsewhere."""
+        vhost = self._host.broker.vhosts.get(request.path_params["vhost"])
+        queue = None if vhost is None else vhost.queues.get(request.path_params["queue"])
+        return queue if isinstance(queue, RemoteQueue) else None
 
     def _queue(self, request: Request) -> Queue:
         vhost = vhost_of(self._host.broker, request)
@@ -357,6 +419,15 @@ def _settled(queue: Queue, leases: list[Lease], mode: AckMode) -> Steps:
         env.budget.left -= 1
     while not env.follow_letters():
         yield None
+
+
+def _refusal_of_get(error: AmqpError) -> ApiError | AmqpError:
+    """The answer to a get that the core, or the queue's home, has refused."""
+    if error.code is ReplyCode.NOT_FOUND:
+        return ApiError(HTTPStatus.NOT_FOUND, "not_found", error.reply_text)
+    if error.code is ReplyCode.ACCESS_REFUSED:
+        return not_authorised(error.reply_text)
+    return error
 
 
 def _integer(value: Any) -> int:

@@ -22,6 +22,7 @@ from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import NotYet
 from reference_broker.http.access.vhosts import vhost_of
 from reference_broker.http.objects.declaring import refusals
+from reference_broker.http.objects.queues_elsewhere import require_here
 from reference_broker.http.request.answer import bad_request, json_response, not_found
 from reference_broker.http.request.authorization import entered
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
@@ -67,6 +68,7 @@ class Reprocessing:
             access.require(Action.READ, "queue", name)
             access.require_publish(DEFAULT_EXCHANGE)
             queue = vhost.queue_for(name, None)
+            require_here(queue)
         returning = _Returning(queue, vhost, access, min(count, REPROCESS_MAX, queue.ready))
         try:
             await self._move(request, returning)

@@ -81,6 +81,7 @@ _TABLE = (
     _Row(_READ, "healthchecks/node/**", _N.MANAGEMENT),
     _Row(_READ, "health/checks/**", _N.MANAGEMENT),
     _Row(_READ, "nodes/**", _N.MONITORING),
+    _Row(_READ, "cluster/status", _N.MONITORING),
     _Row("GET HEAD DELETE", "auth/attempts/**", _N.MONITORING),
     _Row(_READ, "shovels/**", _N.MONITORING),
     _Row(_READ, "federation-links/**", _N.MONITORING),

@@ -10,10 +10,11 @@ turns the whole list round, ties too.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from starlette.datastructures import QueryParams
@@ -30,6 +31,7 @@ from reference_broker.http.request.answer import (
     json_response,
 )
 from reference_broker.http.request.name_filter import NameFilter, name_filter
+from reference_broker.http.request.peers import asked_by, rows_for
 from reference_broker.http.request.portions import (
     OCTETS,
     ROW_ENTRIES,
@@ -119,16 +121,25 @@ async def listed(
     name_of: Callable[[Subject], str] | None = None,
     order: Callable[[Subject], Any] | None = None,
     is_there: Callable[[Subject], bool] = everything,
+    headers: Mapping[str, str] = MappingProxyType({}),
 ) -> Response:
     """``subjects`` as the request wants to see them. There are pages only with ``name_of``; the
     list's own order is that of the subjects, or by ``order``. A subject of which ``is_there`` says
-    no by the time of its rendering is left out.
+    no by the time of its rendering is left out. Another node that asks gets the rows as they come.
 
     ``subjects`` is read in portions, so what it reads must stand still: a copy of each container.
     Raises :exc:`ApiError` 400 for a page that can't be.
     """
     query = request.query_params
     columns = _columns(query)
+    row_entries = ROW_ENTRIES + sum(map(len, columns)) // COLUMNS_PER_ENTRY
+
+    def shown(subject: Subject) -> Row:
+        return only(render(subject), columns)
+
+    asked = asked_by(request)
+    if asked is not None:
+        return await rows_for(asked, encoded_rows(request, subjects, shown, is_there, row_entries))
     page = None if name_of is None else Page.parse(query)
     chosen, total = await collected(request, subjects, *_wanted(page, name_of))
     first = 0 if page is None else page.first(len(chosen))
@@ -140,19 +151,18 @@ async def listed(
         )
         if query.get("sort_reverse") == "true":
             ordered = reversed((await collected(request, ordered))[0])
-
-    def shown(subject: Subject) -> Row:
-        return only(render(subject), columns)
-
     if page is not None:
         await skip(request, ordered, first)
         ordered = islice(ordered, page.size)
-    row_entries = ROW_ENTRIES + sum(map(len, columns)) // COLUMNS_PER_ENTRY
     encoded = encoded_rows(request, ordered, shown, is_there, row_entries)
     if page is None:
-        return await _answered(encoded)
-    rows = [row async for some in encoded for row in some]
-    return _page_answered(request, page.envelope(rows, filtered=len(chosen), total=total))
+        response = await _answered(encoded)
+    else:
+        rows = [row async for some in encoded for row in some]
+        pieces = page.envelope(rows, filtered=len(chosen), total=total)
+        response = _page_answered(request, pieces)
+    response.headers.update(headers)
+    return response
 
 
 def _wanted(
@@ -170,9 +180,11 @@ def stats_disabled(request: Request) -> bool:
     return request.query_params.get("disable_stats") == "true"
 
 
-def shown_columns(request: Request, row: Row) -> Response:
+def shown_columns(
+    request: Request, row: Row, headers: Mapping[str, str] = MappingProxyType({})
+) -> Response:
     """A single object, of which the request may want some columns only."""
-    return json_response(only(row, _columns(request.query_params)))
+    return json_response(only(row, _columns(request.query_params)), headers=headers)
 
 
 async def shown_with(

@@ -9,7 +9,7 @@ counts for what it is.
 from __future__ import annotations
 
 import heapq
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -153,7 +153,7 @@ async def encoded_rows(
     render: Callable[[Item], Row],
     is_there: Callable[[Item], bool] = everything,
     row_entries: int = ROW_ENTRIES,
-) -> AsyncIterator[list[bytes]]:
+) -> AsyncGenerator[list[bytes], None]:
     """The items' rows in JSON, a portion of them at a time, without those that are gone. A row
     counts for ``row_entries``."""
     portion = Portion(request)

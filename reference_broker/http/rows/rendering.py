@@ -115,6 +115,25 @@ def queue_row(queue: Queue, node: str) -> Row:
     return row
 
 
+def remote_queue_row(queue: Queue, node: str, *, is_up: bool) -> Row:
+    """A queue of another node, as its definition says it: without counts, which its home has."""
+    policies = queue.policies
+    return {
+        "name": queue.name,
+        "vhost": queue.env.vhost_name,
+        "type": queue.limits.queue_type.value,
+        "durable": queue.durable,
+        "auto_delete": queue.auto_delete,
+        "exclusive": queue.owner is not None,
+        "arguments": json_value(queue.arguments),
+        "node": node,
+        "state": "running" if is_up else "down",
+        "policy": policies.user.name if policies.user else None,
+        "operator_policy": policies.operator.name if policies.operator else None,
+        "effective_policy_definition": policies.definition(),
+    }
+
+
 _PLAIN = ("name", "vhost", "type", "durable", "auto_delete", "exclusive", "arguments", "node")
 _LENGTHS = ("state", "messages", "messages_ready", "messages_unacknowledged")
 

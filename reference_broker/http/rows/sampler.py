@@ -111,7 +111,8 @@ class Sampler:
             for exchange in list(vhost.exchanges.values()):
                 yield exchange, measures.measured_exchange(exchange), BASIC
             for queue in list(vhost.queues.values()):
-                yield queue, measures.measured_queue(queue), BASIC
+                if not queue.is_elsewhere:
+                    yield queue, measures.measured_queue(queue), BASIC
         for connection in list(broker.connections.values()):
             if connection.vhost is None:
                 continue

@@ -44,6 +44,7 @@ class VHostTotals(NamedTuple):
     ready: int = 0
     unacked: int = 0
     consumers: int = 0
+    queues: int = 0
 
 
 _Place: TypeAlias = tuple[str, type[Queue | Connection | Channel] | QueueType]
@@ -55,8 +56,9 @@ _Reading: TypeAlias = tuple[_Counted, tuple[tuple[_Place, _Numbers], ...]]
 
 
 class Totals:
-    """Sums of each virtual host, by its name, and of the whole broker. Take all steps of
-    :meth:`read` first: one for each object and some more, of about 3 us.
+    """Sums of each virtual host, by its name, and of the whole broker, on this node: a queue of
+    another one is counted there. Take all steps of :meth:`read` first: one for each object and some
+    more, of about 3 us.
 
     ``by_queue_type`` is what left queues since the start; ``publishers`` is how many channels have
     published.
@@ -76,8 +78,8 @@ class Totals:
         broker = self._broker
         for vhost in list(broker.vhosts.values()):
             for queue in list(vhost.queues.values()):
-                if not self._has_ended(queue):
-                    lengths = (queue.ready, queue.unacked, len(queue.consumers))
+                if not queue.is_elsewhere and not self._has_ended(queue):
+                    lengths = (queue.ready, queue.unacked, len(queue.consumers), 1)
                     left = (vhost.name, queue.limits.queue_type), traffic_of_queue(queue)
                     self._add(queue, ((vhost.name, Queue), lengths), left)
                 yield
@@ -153,7 +155,7 @@ class Totals:
             self.by_vhost[name] = VHostTotals(
                 past.past if channels is None else past.past.plus(Traffic(*channels)),
                 (past.received_bytes + received, past.sent_bytes + sent),
-                *self._sums.get((name, Queue), (0, 0, 0)),
+                *self._sums.get((name, Queue), (0, 0, 0, 0)),
             )
             for queue_type, traffic in past.past_by_type.items():
                 there = self._sums.get((name, queue_type))
@@ -167,7 +169,7 @@ class Totals:
 
 def sum_of(totals: Iterable[VHostTotals], past: Traffic = _NO_TRAFFIC) -> VHostTotals:
     """The sums of several virtual hosts, and of messages that were counted elsewhere."""
-    traffic, received, sent, ready, unacked, consumers = past, 0, 0, 0, 0, 0
+    traffic, received, sent, ready, unacked, consumers, queues = past, 0, 0, 0, 0, 0, 0
     for each in totals:
         if each.traffic != _NO_TRAFFIC:
             traffic = traffic.plus(each.traffic)
@@ -176,4 +178,5 @@ def sum_of(totals: Iterable[VHostTotals], past: Traffic = _NO_TRAFFIC) -> VHostT
         ready += each.ready
         unacked += each.unacked
         consumers += each.consumers
-    return VHostTotals(traffic, (received, sent), ready, unacked, consumers)
+        queues += each.queues
+    return VHostTotals(traffic, (received, sent), ready, unacked, consumers, queues)

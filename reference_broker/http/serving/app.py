@@ -23,6 +23,7 @@ from reference_broker.http.definitions.definitions import Definitions
 from reference_broker.http.metrics.metrics import LoopbackMetrics, build_metrics_app
 from reference_broker.http.objects.bindings import Bindings
 from reference_broker.http.objects.cluster import Cluster
+from reference_broker.http.objects.cluster_status import ClusterStatus
 from reference_broker.http.objects.connections import Connections
 from reference_broker.http.objects.exchanges import Exchanges
 from reference_broker.http.objects.health import Health
@@ -42,10 +43,13 @@ from reference_broker.http.request.answer import (
 from reference_broker.http.request.authorization import guarded
 from reference_broker.http.request.gate import Gate, negotiated
 from reference_broker.http.request.host import Host, NodeHost
+from reference_broker.http.request.peers import KIND, Peers
+from reference_broker.http.request.turn_share import TurnShare
 from reference_broker.http.rows.sampler import Sampler
 from reference_broker.http.rows.statistics import Statistics
 from reference_broker.http.serving.no_sniff import NoSniff
 from reference_broker.http.serving.page import Page
+from reference_broker.http.serving.peer_requests import PeerRequests
 
 
 class _NameConvertor(Convertor[str]):
@@ -67,15 +71,23 @@ COMPRESSED_FROM = 1_000
 
 
 def build_app(
-    host: Host, sampler: Sampler | None = None, node_host: NodeHost | None = None
+    host: Host,
+    sampler: Sampler | None = None,
+    node_host: NodeHost | None = None,
+    peers: Peers | None = None,
+    share: TurnShare | None = None,
 ) -> Starlette:
     """The management API of ``host``'s broker, which must be there already. Rates are those of
     ``sampler``, which somebody has to run; without one they are 0. Without ``node_host`` (a broker
-    within another process) nobody can pause it."""
-    routes = _routes(host, sampler or Sampler(host))
+    within another process) nobody can pause it. With ``peers`` it answers for the whole cluster,
+    and the requests that these pass on, in their places of ``share``."""
+    routes = _routes(host, sampler or Sampler(host), peers)
     if node_host is not None:
         routes += _node_routes(host, node_host)
-    routes = guarded(negotiated(routes), lambda: host.broker)
+    routes = negotiated(routes)
+    if peers is not None:
+        peers.answer_with(KIND, PeerRequests(lambda: host.broker, routes, share).asked)
+    routes = guarded(routes, lambda: host.broker)
     app = Starlette(
         routes=routes,
         middleware=[
@@ -96,15 +108,17 @@ def build_app(
     return app
 
 
-def _routes(host: Host, sampler: Sampler) -> list[Route]:
+def _routes(host: Host, sampler: Sampler, peers: Peers | None) -> list[Route]:
     statistics = Statistics(sampler)
+    queues = Queues(host, statistics, peers)
     return [
-        *_broker_routes(host, Overview(host, statistics, sampler)),
+        *_broker_routes(host, Overview(host, statistics, sampler, peers)),
+        *(() if peers is None else _cluster_routes(ClusterStatus(host, peers))),
         *_vhost_routes(VHosts(host, statistics)),
         *_health_routes(host),
-        *_connection_routes(Connections(host, statistics)),
+        *_connection_routes(Connections(host, statistics, peers)),
         *_exchange_routes(Exchanges(host, statistics)),
-        *_queue_routes(Queues(host, statistics), QueueMove(host), Reprocessing(host)),
+        *_queue_routes(queues, QueueMove(host), Reprocessing(host)),
         *_binding_routes(host),
         *_definition_routes(host),
         *policy_routes(host),
@@ -137,6 +151,10 @@ def _broker_routes(host: Host, overview: Overview) -> list[Route]:
         Route("/api/deprecated-features/used", cluster.nothing),
         Route("/api/rebalance/queues", cluster.rebalance, methods=["POST"]),
     ]
+
+
+def _cluster_routes(status: ClusterStatus) -> list[Route]:
+    return [Route("/api/cluster/status", status.show)]
 
 
 def _login_routes(logins: Logins) -> list[Route]:

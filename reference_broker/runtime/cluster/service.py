@@ -14,9 +14,12 @@ from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.joining import Applicant, Brought, FolderMark, Joined
+from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.mesh import LaneUser, Mesh
 from reference_broker.cluster.metadata.feed import Works
+from reference_broker.cluster.metadata.keys import MEMBERS
 from reference_broker.cluster.node import ClusterNode
+from reference_broker.cluster.questions.peers import Peers
 from reference_broker.core.base.deadlines import Deadline
 from reference_broker.core.work.budget import Budget
 from reference_broker.errors import BadConfiguration, ClusterRefused
@@ -106,10 +109,11 @@ class ServiceHost(Protocol):
 class ClusterService:
     """The node that ``config`` describes. Its data folder has the ``mark``, if any, was opened
     ``run`` times, its log ends at ``position``, and what is ``brought`` with it was a single
-    node's."""
+    node's. ``peers`` are the other nodes, as the management API asks them."""
 
     node: ClusterNode
     mesh: Mesh
+    peers: Peers
 
     def __init__(
         self,
@@ -161,6 +165,18 @@ class ClusterService:
             host.after,
             self.node,
             host.lanes(self.node, parts.sockets.look_at),
+        )
+        members = Members(self.report)
+        self.node.view.follow(MEMBERS, members)
+        self.peers = Peers(
+            config.cluster,
+            config.node,
+            self.node.view,
+            self.node.live_nodes,
+            members,
+            self.mesh.links,
+            parts.sockets,
+            self.mesh.answering,
         )
         parts.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(parts.sockets.flush_later)

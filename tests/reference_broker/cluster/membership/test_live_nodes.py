@@ -75,3 +75,14 @@ def test_a_row_that_cannot_be_read_is_told_and_changes_nothing() -> None:
     nodes.changed(_put("b", b"{"))
     assert heard.there == ["b"]
     assert "live/b" in heard.faults[0]
+
+
+def test_the_others_are_those_with_a_key_or_heartbeats() -> None:
+    nodes, _ = _nodes()
+    for name in "acb":
+        nodes.changed(_put(name))
+    nodes.heard("d")
+    assert nodes.others == ["b", "c", "d"]
+    nodes.changed(Event("live/c", None, 6))
+    nodes.unheard("d")
+    assert nodes.others == ["b"]

@@ -11,10 +11,12 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.responses import PlainTextResponse
 
+from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.http.metrics import metrics
 from reference_broker.http.metrics.metrics import LoopbackMetrics
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
+from reference_broker.testing.scripted_home import ScriptedHome
 
 pytestmark = pytest.mark.anyio
 FREE = Address("127.0.0.1", 0)
@@ -207,3 +209,19 @@ async def test_a_listener_of_its_own() -> None:
         assert listening == ["amqp", "http/prometheus"]
     finally:
         await server.stop()
+
+
+async def test_a_queue_of_another_node_is_counted_there(
+    server: Server, api: httpx.AsyncClient, busy: None
+) -> None:
+    before = await scrape(api)
+    vhost = server.broker.vhosts["/"]
+    vhost.enter_queue(QueueDefinition(1 << 40, "elsewhere", False, {}), ScriptedHome())
+    vhost.queues["elsewhere"].published = 1_000
+    after = await scrape(api)
+    assert value(before, "rabbitmq_queues") > 0
+    names = ("rabbitmq_queues", "rabbitmq_queue_messages_published_total")
+    for name in names:
+        assert value(after, name) == value(before, name)
+    for path in ("/metrics/per-object", "/metrics/detailed?family=queue_metrics"):
+        assert 'queue="elsewhere"' not in (await api.get(path)).text

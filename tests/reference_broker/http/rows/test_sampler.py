@@ -8,11 +8,13 @@ import pytest
 
 from reference_broker.core.access.users import UserStore
 from reference_broker.core.broker import Broker
+from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.http import Node
 from reference_broker.http.rows import sampler
 from reference_broker.http.rows.sampler import NODE, Sampler
 from reference_broker.http.rows.series import STEP_MS
 from reference_broker.store import Log
+from reference_broker.testing.scripted_home import ScriptedHome
 
 pytestmark = pytest.mark.anyio
 
@@ -116,3 +118,14 @@ async def test_a_round_over_many_lets_others_have_their_turn() -> None:
     await pass_a_round(host, Sampler(host))
     task.cancel()
     assert turns >= 4
+
+
+async def test_a_queue_of_another_node_has_no_series() -> None:
+    host = Hours()
+    vhost = host.broker.vhosts["/"]
+    vhost.enter_queue(QueueDefinition(7, "elsewhere", False, {}), ScriptedHome())
+    here = vhost.declare_queue("here")
+    sampler = Sampler(host)
+    await pass_a_round(host, sampler)
+    assert sampler.series_of(here) is not None
+    assert sampler.series_of(vhost.queues["elsewhere"]) is None

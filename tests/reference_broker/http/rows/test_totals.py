@@ -6,10 +6,16 @@ import random
 
 import pytest
 
+from mqkit.wire import Properties
 from mqkit.wire.methods import BasicConsume, BasicGet, ChannelClose, QueueDeclare, QueueDelete
+from reference_broker.core.exchange.definitions import QueueDefinition
+from reference_broker.core.message.content import Content
+from reference_broker.core.remote.ports import Counts
 from reference_broker.core.vhost.traffic import Traffic
+from reference_broker.http.rows.message import header_of
 from reference_broker.http.rows.totals import Totals, VHostTotals, sum_of
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
+from reference_broker.testing.scripted_home import ScriptedHome
 
 QUEUES = 20
 
@@ -128,3 +134,29 @@ def test_sums_of_several() -> None:
     assert sum_of([one, one], Traffic(ack=7)) == VHostTotals(
         Traffic(publish=2, ack=7), (2, 4), 6, 8, 10
     )
+
+
+def test_a_queue_of_another_node_is_not_in_the_sums() -> None:
+    lone = LoneBroker()
+    busy(lone)
+    before = read(lone)
+    vhost, home = lone.broker.vhosts["/"], ScriptedHome()
+    vhost.enter_queue(QueueDefinition(7, "elsewhere", False, {}), home)
+    client = lone.client()
+    client.send(1, BasicConsume("elsewhere", "c", no_ack=True))
+    home.takers[1].attached()
+    lone.complete()
+    content = Content(b"\x00\x09elsewhere", header_of(Properties(), b"x"), b"x")
+    lone.take(lambda: home.takers[1].deliver(1, False, content))
+    queue = vhost.queues["elsewhere"]
+    assert (queue.delivered, len(queue.consumers)) == (1, 1)
+    after = read(lone)
+    assert after.whole.queues == before.whole.queues == QUEUES
+    assert after.whole.consumers == before.whole.consumers
+    assert after.by_queue_type == before.by_queue_type
+    assert after.whole.traffic.deliver_no_ack == 1  # of the channel, which is here
+    client.send(1, QueueDelete("elsewhere"))
+    lone.complete()
+    lone.take(lambda: home.answer(Counts(0, 0, 0, 0)))
+    assert queue.deleted
+    assert read(lone).by_queue_type == before.by_queue_type

@@ -1,0 +1,86 @@
+"""The asking end: one question to several nodes, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from reference_broker.cluster.link.asks import Answered, Outcome
+from reference_broker.cluster.link.link import Link
+from reference_broker.cluster.link.shell import LinkShell
+from reference_broker.cluster.questions.question import (
+    Answer,
+    Question,
+    decode_answer,
+    encode_question,
+)
+from reference_broker.errors import Corrupt
+
+ASK_S = 1.0
+"""Seconds that anybody waits for an answer."""
+
+FAILED = "failed"
+"""In the head of an answer: why there is none."""
+
+
+class Gathered(NamedTuple):
+    """The answers, by node, and the nodes that gave none: no link, no answer in time, or none that
+    can be read."""
+
+    answers: Mapping[str, Answer]
+    unreachable: Sequence[str]
+
+
+class Asking:
+    """Asks over ``links``, which are the open ones by node."""
+
+    def __init__(self, links: Mapping[str, Link], shell: LinkShell) -> None:
+        self._links = links
+        self._shell = shell
+
+    def ask(
+        self, nodes: Sequence[str], question: Question, told: Callable[[Gathered], None]
+    ) -> None:
+        """Ask each of ``nodes``. ``told`` is called once, at the latest after :data:`ASK_S`; within
+        this call where nobody can be asked. Raises :exc:`TooLong`."""
+        octets = encode_question(question)
+        gathering = _Gathering(nodes, told)
+        deadline = self._shell.now() + ASK_S
+        for node in nodes:
+            link = self._links.get(node)
+            if link is None or not link.may_ask:
+                gathering.take(node, None)
+            else:
+                link.ask(octets, deadline, partial(gathering.hear, node))
+                self._shell.look_at(link)
+
+
+class _Gathering:
+    """The answers to one question, as they come."""
+
+    def __init__(self, nodes: Sequence[str], told: Callable[[Gathered], None]) -> None:
+        self._told = told
+        self._open = len(nodes)
+        self._found: dict[str, Answer | None] = dict.fromkeys(nodes)
+        if not nodes:
+            told(Gathered({}, []))
+
+    def hear(self, node: str, outcome: Outcome) -> None:
+        answer = None
+        if isinstance(outcome, Answered):
+            try:
+                answer = decode_answer(outcome.payload)
+            except Corrupt:
+                pass
+            else:
+                answer = None if FAILED in answer.head else answer
+        self.take(node, answer)
+
+    def take(self, node: str, answer: Answer | None) -> None:
+        self._found[node] = answer
+        self._open -= 1
+        if not self._open:
+            answers = {name: found for name, found in self._found.items() if found is not None}
+            missing = [name for name in self._found if name not in answers]
+            self._told(Gathered(answers, missing))

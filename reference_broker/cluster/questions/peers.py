@@ -1,0 +1,116 @@
+"""The cluster as the management API of one of its nodes sees it.
+
+It is the :class:`~reference_broker.http.request.peers.Peers` of that API, and knows nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from reference_broker.cluster.link.link import Link
+from reference_broker.cluster.link.shell import LinkShell
+from reference_broker.cluster.membership.live_nodes import LiveNodes
+from reference_broker.cluster.membership.members import Members
+from reference_broker.cluster.membership.records import NodeState
+from reference_broker.cluster.metadata.view import View
+from reference_broker.cluster.questions.answering import Answering, Reply
+from reference_broker.cluster.questions.asking import Asking, Gathered
+from reference_broker.cluster.questions.question import Answer, Question, TooLong
+
+
+class Kind(Protocol):
+    """Whoever answers one kind of question."""
+
+    def __call__(
+        self, node: str, arguments: dict[str, Any], reply: Callable[[dict[str, Any], bytes], None]
+    ) -> None:
+        """See :meth:`~reference_broker.cluster.questions.answering.Answerer.asked`."""
+        ...
+
+
+class Status(NamedTuple):
+    """A member of the cluster, as this node sees it: ``state`` is ``running``, ``draining``,
+    ``unreachable`` (it is there, and there is no link with it) or ``down``."""
+
+    node: str
+    state: str
+    amqp: str
+    http: str
+
+
+class Peers:
+    """The other nodes, for the node ``node`` of the cluster ``cluster``."""
+
+    def __init__(
+        self,
+        cluster: str,
+        node: str,
+        view: View,
+        live_nodes: LiveNodes,
+        members: Members,
+        links: Mapping[str, Link],
+        shell: LinkShell,
+        answering: Answering,
+    ) -> None:
+        self.cluster = cluster
+        self.node = node
+        self._view = view
+        self._live_nodes = live_nodes
+        self._members = members
+        self._links = links
+        self._asking = Asking(links, shell)
+        self._kinds: dict[str, Kind] = {}
+        answering.answerer = self
+
+    @property
+    def revision(self) -> int:
+        """The revision that this node's view is at."""
+        return self._view.revision.value
+
+    @property
+    def others(self) -> Sequence[str]:
+        """The other nodes that are there, in order."""
+        return self._live_nodes.others
+
+    def members(self) -> list[Status]:
+        """All members, by name."""
+        return [
+            Status(name, self._state_of(name), record.amqp, record.http)
+            for name, record in sorted(self._members.by_name.items())
+        ]
+
+    def _state_of(self, node: str) -> str:
+        if not self._live_nodes.is_there(node):
+            return "down"
+        if node != self.node and node not in self._links:
+            return "unreachable"
+        record = self._live_nodes.by_name.get(node)
+        is_draining = record is not None and record.state is NodeState.DRAINING
+        return "draining" if is_draining else "running"
+
+    def ask(
+        self,
+        nodes: Sequence[str],
+        kind: str,
+        arguments: dict[str, Any],
+        told: Callable[[Gathered], None],
+    ) -> None:
+        """See :meth:`~reference_broker.cluster.questions.asking.Asking.ask`; nobody answers what is
+        too long."""
+        try:
+            self._asking.ask(nodes, Question(kind, arguments), told)
+        except TooLong:
+            told(Gathered({}, nodes))
+
+    def answer_with(self, kind: str, answers: Kind) -> None:
+        """Have ``answers`` answer questions of that kind from now on."""
+        self._kinds[kind] = answers
+
+    def asked(self, node: str, question: Question, reply: Reply) -> None:
+        """See :class:`~reference_broker.cluster.questions.answering.Answerer`."""
+        answers = self._kinds.get(question.kind)
+        if answers is None:
+            reply(Answer({"failed": f"a question of kind {question.kind!r}"}, b""))
+        else:
+            answers(node, question.arguments, lambda head, body: reply(Answer(head, body)))

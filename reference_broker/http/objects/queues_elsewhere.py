@@ -1,0 +1,192 @@
+"""Queues that have their home on another node, as requests here see and change them.
+
+Rows come from the home, over the question that the request is; messages go as those of an AMQP
+client of this node would (:class:`~reference_broker.core.remote.remote_queue.RemoteQueue`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reference_broker.core.arguments.queue_type import check_conditional_deletion
+from reference_broker.core.base.names import described
+from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.queue import Queue
+from reference_broker.core.queue.removal import NO_CONTENT
+from reference_broker.core.remote.remote_queue import RemoteQueue
+from reference_broker.core.work.task import Steps
+from reference_broker.errors import ChannelException, ReplyCode
+from reference_broker.http.request.answer import ApiError, Row, bad_request
+from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
+from reference_broker.http.request.peer_rows import Order, PeerRow, rows_of_others
+from reference_broker.http.request.peers import (
+    Peers,
+    asked_by,
+    asks_others,
+    passed_on,
+    shown_node,
+    unreachable_header,
+)
+from reference_broker.http.rows.message import Got
+from reference_broker.http.rows.rendering import remote_queue_row
+
+_ORDER = Order(("vhost", "name"), lambda row: row["name"], lambda row: (row["vhost"], row["name"]))
+
+
+async def listed_with_homes(
+    request: Request,
+    peers: Peers | None,
+    queues: Iterable[Queue],
+    render: Callable[[Queue], Row],
+) -> Response:
+    """The list of ``queues``: ``render`` makes the rows of those here, and the others' come from
+    their homes. A home that gives none is in the headers, and its queues have the row of their
+    definition."""
+    if asked_by(request):
+        queues = (queue for queue in queues if not queue.is_elsewhere)
+    known: dict[tuple[str, str], PeerRow] = {}
+    headers: dict[str, str] = {}
+    asked = asks_others(request, peers)
+    if asked is not None:
+        queues = list(queues)
+        homes = {queue.home.node for queue in queues if isinstance(queue, RemoteQueue)}
+        found = await rows_of_others(request, asked, _ORDER, sorted(homes))
+        known = {each.place: each for each in found.rows}
+        headers = found.headers
+
+    def row_of(queue: Queue) -> Row:
+        if not isinstance(queue, RemoteQueue):
+            return render(queue)
+        row = known.get(_place_of(queue))
+        return definition_row(request, queue) if row is None else row.row()
+
+    return await listed(
+        request,
+        queues,
+        row_of,
+        lambda queue: queue.name,
+        _place_of,
+        lambda queue: not queue.deleted,
+        headers,
+    )
+
+
+async def shown_by_home(request: Request, peers: Peers | None, queue: RemoteQueue) -> Response:
+    """The row of one queue, from its home, or of its definition where the home can't be asked.
+    Raises :exc:`ApiError` 404 to another node, whose question has missed the home."""
+    if asked_by(request):
+        raise ApiError(HTTPStatus.NOT_FOUND, "Object Not Found", "Not Found")
+    node = queue.home.node
+    if peers is not None and node in peers.others:
+        try:
+            return await passed_on(request, peers, [node])
+        except ApiError as error:
+            if error.status is not HTTPStatus.NOT_FOUND:
+                raise
+    return shown_columns(request, definition_row(request, queue), unreachable_header([node]))
+
+
+def definition_row(request: Request, queue: RemoteQueue) -> Row:
+    """The row of a queue whose home has told nothing of it."""
+    row = remote_queue_row(queue, shown_node(queue.home.node), is_up=queue.home.is_up)
+    if stats_disabled(request):
+        for name in ("operator_policy", "effective_policy_definition"):
+            del row[name]
+    return row
+
+
+def _place_of(queue: Queue) -> tuple[str, str]:
+    return (queue.env.vhost_name, queue.name)
+
+
+def require_here(queue: Queue) -> None:
+    """Raises :exc:`ApiError` 400 for a queue elsewhere, in a request that moves messages: that is
+    the home's to do."""
+    if isinstance(queue, RemoteQueue):
+        node = shown_node(queue.home.node)
+        where = described("queue", queue.name, queue.env.vhost_name)
+        raise bad_request(f"the home of {where} is node {node}: ask that one")
+
+
+# Messages
+
+
+class Conditions(NamedTuple):
+    """The conditions of a deletion."""
+
+    if_empty: bool
+    if_unused: bool
+
+
+def condition_steps(queue: RemoteQueue, conditions: Conditions) -> Steps:
+    """The steps of asking the home whether they are met. Raises what the core refuses a deletion
+    with."""
+    check_conditional_deletion(
+        queue.limits.queue_type,
+        queue.name,
+        queue.env.vhost_name,
+        if_unused=conditions.if_unused,
+        if_empty=conditions.if_empty,
+    )
+    counts = yield from queue.count()
+    resource = described("queue", queue.name, queue.env.vhost_name)
+    if conditions.if_empty and counts.ready:
+        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} not empty")
+    if conditions.if_unused and counts.consumers:
+        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} in use")
+
+
+def purge_steps(queue: RemoteQueue) -> Steps:
+    """The steps of a purge, which is on disk at the home then."""
+    yield from queue.purge()
+
+
+class GettingElsewhere:
+    """The messages of one request, ``limit`` at most, and no more once they have ``octets``. Each
+    is a question to the home. Take :meth:`steps`; ``got`` has each with how many were ready after
+    it."""
+
+    def __init__(self, queue: RemoteQueue, limit: int, octets: int) -> None:
+        self._queue = queue
+        self._limit = limit
+        self._octets = octets
+        self._is_abandoned = False
+        self.got: list[Got] = []
+
+    @property
+    def leases(self) -> list[Lease]:
+        """All of them are still to be settled."""
+        return [each.lease for each in self.got]
+
+    def steps(self) -> Steps:
+        """Get the messages. They go back unseen where the request has left, or the home is lost
+        meanwhile; then this raises what the home said."""
+        size = 0
+        try:
+            while len(self.got) < self._limit and size <= self._octets:
+                lease, left = yield from self._queue.fetch(self, no_ack=False)
+                if lease is None:
+                    break
+                content, lease.content = lease.content, NO_CONTENT
+                self.got.append(Got(lease, content, left))
+                size += content.size
+                if self._is_abandoned:
+                    break
+        except ChannelException:
+            self._give_back()
+            raise
+        if self._is_abandoned:
+            self._give_back()
+
+    def abandon(self) -> None:
+        """The request has left: nobody sees the messages."""
+        self._is_abandoned = True
+
+    def _give_back(self) -> None:
+        for lease in self.leases:
+            self._queue.give_back_unseen(lease)

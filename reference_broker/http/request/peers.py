@@ -1,0 +1,231 @@
+"""The other nodes of the cluster, as the management API asks them. A broker on its own has none.
+
+The node that a client asks passes its request on to the others, which answer for what is theirs
+(``serving/peer_requests.py``): so there is one question for each request and node. It is answered
+within a second, or the node is unreachable, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, NamedTuple, Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reference_broker.core.base.limits import MIB
+from reference_broker.http.request.answer import MEDIA_TYPE, NO_CACHE, ApiError, Row
+
+KIND = "http"
+"""The kind of question that is a request."""
+
+UNREACHABLE = "X-Mqkit-Unreachable"
+"""The header that names the nodes whose part is missing in an answer."""
+
+CUT = "X-Mqkit-Cut"
+"""The header that names the nodes of which an answer has a part only: they have more than they can
+tell in a second, or in 8 MiB."""
+
+BODY_BYTES_MAX = 8 * MIB - 256 * 1024
+"""Octets of an answer from one node to another. A list that is longer is cut."""
+
+PASSED_ON = ("x-vhost", "x-reason")
+"""Headers of a request that say what it is about."""
+
+_SCOPE_KEY = "mqkit.asked"
+
+
+class PeerAnswer(Protocol):
+    """The answer of a node: its ``head``, which is a JSON object, and the octets after it."""
+
+    @property
+    def head(self) -> Row: ...
+
+    @property
+    def body(self) -> bytes: ...
+
+
+class Gathered(Protocol):
+    """The answers of several nodes by name, and those that gave none."""
+
+    @property
+    def answers(self) -> Mapping[str, PeerAnswer]: ...
+
+    @property
+    def unreachable(self) -> Sequence[str]: ...
+
+
+class MemberStatus(Protocol):
+    """A member of the cluster as this node sees it. ``state`` is ``running``, ``draining``,
+    ``unreachable`` or ``down``; ``amqp`` and ``http`` are where its clients connect."""
+
+    @property
+    def node(self) -> str: ...
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def amqp(self) -> str: ...
+
+    @property
+    def http(self) -> str: ...
+
+
+Reply = Callable[[Row, bytes], None]
+
+
+class Peers(Protocol):
+    """The other nodes. Their names are those that the cluster has: see :func:`shown_node`."""
+
+    @property
+    def cluster(self) -> str:
+        """The name of the cluster."""
+        ...
+
+    @property
+    def node(self) -> str:
+        """The name of this node."""
+        ...
+
+    @property
+    def revision(self) -> int:
+        """The revision of the definitions that this node has."""
+        ...
+
+    @property
+    def others(self) -> Sequence[str]:
+        """The other nodes that are there, in order."""
+        ...
+
+    def members(self) -> Sequence[MemberStatus]:
+        """All nodes that have joined, by name."""
+        ...
+
+    def ask(
+        self, nodes: Sequence[str], kind: str, arguments: Row, told: Callable[[Gathered], None]
+    ) -> None:
+        """Ask these nodes. ``told`` is called once, within a second."""
+        ...
+
+    def answer_with(self, kind: str, answers: Callable[[str, Row, Reply], None]) -> None:
+        """Have ``answers`` be called with each question of the kind: the node that asks, what it
+        asks, and what to call once with the answer. Nobody hears one that takes longer than a
+        second."""
+        ...
+
+
+def shown_node(node: str) -> str:
+    """The name of a node as clients see it, which is that of its broker."""
+    return f"mqkit@{node}"
+
+
+# At the node that is asked
+
+
+class Asked(NamedTuple):
+    """A request that ``node`` has passed on. Rows are made until ``until_s`` of the loop's clock,
+    and the answer goes with those that there are."""
+
+    node: str
+    until_s: float
+
+
+def put_asked(request: Request, asked: Asked) -> None:
+    """Have :func:`asked_by` find it."""
+    request.scope[_SCOPE_KEY] = asked
+
+
+def asked_by(request: Request) -> Asked | None:
+    """The node that has passed a request on to this one; ``None`` for a client's."""
+    asked: Asked | None = request.scope.get(_SCOPE_KEY)
+    return asked
+
+
+class RowsForPeer(Response):
+    """The rows of a list, each in a line, for the node that has passed the request on. ``is_cut``
+    is true where there are more."""
+
+    def __init__(self, rows: Sequence[bytes], *, is_cut: bool) -> None:
+        super().__init__(b"\n".join(rows))
+        self.is_cut = is_cut
+
+
+async def rows_for(asked: Asked, rows: AsyncGenerator[list[bytes], None]) -> RowsForPeer:
+    """As many of the rows as there is time for, and as an answer may have."""
+    loop, told, size = asyncio.get_running_loop(), [], 0
+    is_cut = False
+    async for some in rows:
+        size += sum(map(len, some)) + len(some)
+        if size > BODY_BYTES_MAX or loop.time() > asked.until_s:
+            is_cut = True
+            break
+        told += some
+    await rows.aclose()
+    return RowsForPeer(told, is_cut=is_cut)
+
+
+# At the node that asks
+
+
+def asks_others(request: Request, peers: Peers | None) -> Peers | None:
+    """The nodes that a request is to be passed on to; ``None`` where it ends here."""
+    return None if asked_by(request) else peers
+
+
+async def gathered(
+    request: Request, peers: Peers, nodes: Sequence[str], query: Sequence[tuple[str, str]]
+) -> Gathered:
+    """The answers of these nodes to the request, with another query. Its body is not passed on."""
+    come: asyncio.Future[Gathered] = asyncio.get_running_loop().create_future()
+
+    def told(found: Gathered) -> None:
+        if not come.done():  # the request may have left
+            come.set_result(found)
+
+    arguments = {
+        "method": "GET" if request.method == "HEAD" else request.method,
+        "path": request.scope["path"],
+        "query": list(query),
+        "user": request.scope["user"].name,
+        "headers": {name: request.headers[name] for name in PASSED_ON if name in request.headers},
+    }
+    peers.ask(nodes, KIND, arguments, told)
+    return await come
+
+
+async def passed_on(request: Request, peers: Peers, nodes: Sequence[str]) -> Response:
+    """The answer of the one of ``nodes`` that has what the path names, or 404: then the header says
+    who could not be asked. Raises :exc:`ApiError` 503 for an answer that is too long for a link."""
+    found = await gathered(request, peers, nodes, request.query_params.multi_items())
+    for node, answer in found.answers.items():
+        status = HTTPStatus(answer.head["status"])
+        if status is HTTPStatus.NOT_FOUND:
+            continue
+        if answer.head["cut"]:
+            raise ApiError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "too_long",
+                f"ask node {shown_node(node)}: its answer is too long to be passed on",
+            )
+        media_type = MEDIA_TYPE if answer.body else None
+        return Response(answer.body, status, NO_CACHE, media_type)
+    missing = unreachable_header(found.unreachable)
+    raise ApiError(HTTPStatus.NOT_FOUND, "Object Not Found", "Not Found", missing)
+
+
+def unreachable_header(nodes: Sequence[str]) -> dict[str, str]:
+    """The header that names these nodes; none for none."""
+    return named_header(UNREACHABLE, nodes)
+
+
+def named_header(name: str, nodes: Sequence[str]) -> dict[str, str]:
+    """A header with the names of nodes; none for none."""
+    return {name: ",".join(map(shown_node, sorted(nodes)))} if nodes else {}
+
+
+def query_without(request: Request, *names: str) -> list[tuple[str, Any]]:
+    """The query of a request without these parameters."""
+    return [each for each in request.query_params.multi_items() if each[0] not in names]

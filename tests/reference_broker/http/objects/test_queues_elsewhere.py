@@ -1,0 +1,227 @@
+"""Requests about the messages of a queue that has its home on another node."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+
+from mqkit.wire import Properties
+from reference_broker.core.message.content import Content
+from reference_broker.core.remote.ports import Answer, Counts, Got, Purged, Settlement
+from reference_broker.errors import ChannelException, ReplyCode
+from reference_broker.http.objects.health import ALIVENESS_QUEUE
+from reference_broker.http.rows.message import header_of
+from reference_broker.testing.peer_apis import PeerApis
+from reference_broker.testing.scripted_home import ScriptedHome
+
+pytestmark = pytest.mark.anyio
+
+QUEUE = "/api/queues/%2F/q"
+DOWN = "NOT_FOUND - home node 'b' of durable queue 'q' in vhost '/' is down or inaccessible"
+
+
+@pytest.fixture
+def apis() -> PeerApis:
+    """``q`` is a queue of ``b``."""
+    apis = PeerApis("a", "b")
+    apis.declare("b", "q")
+    return apis
+
+
+@pytest.fixture
+def home(apis: PeerApis) -> ScriptedHome:
+    """The home of ``q``, as ``a`` asks it."""
+    return apis["a"].homes["b"]
+
+
+def _queue_id(apis: PeerApis) -> int:
+    return apis["a"].broker.vhosts["/"].queues["q"].id
+
+
+def _content(body: bytes) -> Content:
+    return Content(b"\x00\x01q", header_of(Properties(), body), body)
+
+
+async def _answered(
+    apis: PeerApis, home: ScriptedHome, method: str, path: str, *answers: Answer, **more: Any
+) -> httpx.Response:
+    """The answer of ``a`` to a request for which the home is asked as many questions."""
+    asking = asyncio.create_task(apis.request("a", method, path, **more))
+    left = list(answers)
+    while not asking.done():
+        await asyncio.sleep(0)
+        if left and any(each[0] in ("get", "count", "purge") for each in home.asked):
+            answer = left.pop(0)
+            done.extend(home.take_asked())
+            apis["a"].lone.take(partial(home.answer, answer))
+    done.extend(home.take_asked())
+    assert not left
+    return await asking
+
+
+async def _until(happened: Callable[[], bool]) -> None:
+    while not happened():  # noqa: ASYNC110 - nobody tells it
+        await asyncio.sleep(0)
+
+
+done: list[tuple[Any, ...]] = []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_asked() -> None:
+    done.clear()
+
+
+@pytest.mark.parametrize(
+    ("mode", "how"),
+    [
+        ("ack_requeue_false", Settlement.ACK),
+        ("ack_requeue_true", Settlement.REQUEUE_FAILED),
+        ("reject_requeue_true", Settlement.REQUEUE_FAILED),
+        ("reject_requeue_false", Settlement.REJECT),
+    ],
+)
+async def test_get_takes_messages_one_by_one_and_settles_them(
+    apis: PeerApis, home: ScriptedHome, mode: str, how: Settlement
+) -> None:
+    body = {"count": 5, "ackmode": mode, "encoding": "auto"}
+    answer = await _answered(
+        apis,
+        home,
+        "POST",
+        QUEUE + "/get",
+        Got(3, False, _content(b"one"), 1),
+        Got(4, True, _content(b"two"), 0),
+        Got(0, False, None, 0),
+        json=body,
+    )
+    rows = [
+        (row["payload"], row["redelivered"], row["message_count"], row["routing_key"])
+        for row in answer.json()
+    ]
+    assert rows == [("one", False, 1, "q"), ("two", True, 0, "q")]
+    number = _queue_id(apis)
+    assert [each for each in done if each[0] == "get"] == [("get", number, False)] * 3
+    assert [each for each in done if each[0] == "settle"] == [("settle", number, how, (3, 4))]
+    assert apis["a"].broker.vhosts["/"].queues["q"].unacked == 0
+
+
+async def test_get_asks_for_no_more_than_is_wanted(apis: PeerApis, home: ScriptedHome) -> None:
+    body = {"count": 1, "ackmode": "ack_requeue_false", "encoding": "auto"}
+    got = Got(3, False, _content(b"one"), 7)
+    answer = await _answered(apis, home, "POST", QUEUE + "/get", got, json=body)
+    assert [row["message_count"] for row in answer.json()] == [7]
+    assert [each[0] for each in done] == ["get", "settle"]
+
+
+async def test_what_a_client_that_has_gone_wanted_goes_back_unseen(
+    apis: PeerApis, home: ScriptedHome
+) -> None:
+    body = {"count": 5, "ackmode": "ack_requeue_false", "encoding": "auto"}
+    asking = asyncio.create_task(apis.request("a", "POST", QUEUE + "/get", json=body))
+    for number in (3, 4):
+        await _until(lambda: bool(home.asked))
+        assert home.take_asked() == [("get", _queue_id(apis), False)]
+        if number == 4:
+            asking.cancel()
+            await asyncio.wait([asking])
+            await asyncio.sleep(0)
+        got = Got(number, False, _content(b"x"), 1)
+        apis["a"].lone.take(partial(home.answer, got))
+    assert home.take_asked() == [("settle", _queue_id(apis), Settlement.UNSEEN, (3, 4))]
+
+
+async def test_get_while_the_home_is_down(apis: PeerApis, home: ScriptedHome) -> None:
+    home.lose()
+    body = {"count": 5, "ackmode": "ack_requeue_false", "encoding": "auto"}
+    answer = await apis.request("a", "POST", QUEUE + "/get", json=body)
+    assert answer.status_code == 404
+    assert answer.json() == {"error": "not_found", "reason": DOWN}
+
+
+async def test_a_get_that_loses_its_home_half_way(apis: PeerApis, home: ScriptedHome) -> None:
+    gone = ChannelException(ReplyCode.NOT_FOUND, "it is gone")
+    body = {"count": 5, "ackmode": "ack_requeue_false", "encoding": "auto"}
+    got = Got(3, False, _content(b"one"), 1)
+    answer = await _answered(apis, home, "POST", QUEUE + "/get", got, gone, json=body)
+    assert (answer.status_code, answer.json()["reason"]) == (404, "NOT_FOUND - it is gone")
+    assert apis["a"].broker.vhosts["/"].queues["q"].unacked == 0
+
+
+async def test_purge(apis: PeerApis, home: ScriptedHome) -> None:
+    answer = await _answered(apis, home, "DELETE", QUEUE + "/contents", Purged(3))
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert done == [("purge", _queue_id(apis))]
+    home.lose()
+    answer = await apis.request("a", "DELETE", QUEUE + "/contents")
+    assert (answer.status_code, answer.json()["reason"]) == (404, DOWN.removeprefix("NOT_FOUND - "))
+
+
+@pytest.mark.parametrize(
+    ("condition", "counts", "status"),
+    [
+        ("if-empty", Counts(1, 0, 0, 0), 400),
+        ("if-empty", Counts(0, 2, 1, 1), 204),
+        ("if-unused", Counts(0, 0, 1, 1), 400),
+        ("if-unused", Counts(1, 0, 0, 0), 204),
+    ],
+)
+async def test_a_deletion_with_conditions_asks_for_the_counts_of_the_home(
+    apis: PeerApis, home: ScriptedHome, condition: str, counts: Counts, status: int
+) -> None:
+    number = _queue_id(apis)
+    answer = await _answered(apis, home, "DELETE", f"{QUEUE}?{condition}=true", counts)
+    assert answer.status_code == status
+    assert done == [("count", number)]
+    assert ("q" in apis["a"].broker.vhosts["/"].queues) == (status == 400)
+
+
+async def test_a_deletion_with_conditions_while_the_home_is_down(
+    apis: PeerApis, home: ScriptedHome
+) -> None:
+    home.lose()
+    answer = await apis.request("a", "DELETE", QUEUE + "?if-empty=true")
+    assert answer.status_code == 404
+    assert "q" in apis["a"].broker.vhosts["/"].queues
+    assert (await apis.request("a", "DELETE", QUEUE)).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (QUEUE + "/move", {"destination": "here"}),
+        ("/api/queues/%2F/here/move", {"destination": "q"}),
+        (QUEUE + "/reprocess", {}),
+    ],
+)
+async def test_messages_are_moved_by_their_home_alone(
+    apis: PeerApis, path: str, body: dict[str, Any]
+) -> None:
+    apis.declare("a", "here")
+    answer = await apis.request("a", "POST", path, json=body)
+    assert answer.status_code == 400
+    assert answer.json()["reason"] == (
+        "the home of queue 'q' in vhost '/' is node mqkit@b: ask that one"
+    )
+
+
+async def test_the_aliveness_test_goes_through_the_home_of_its_queue(
+    apis: PeerApis, home: ScriptedHome
+) -> None:
+    apis.declare("b", ALIVENESS_QUEUE, durable=False)
+    asking = asyncio.create_task(apis.get("a", "/api/aliveness-test/%2F"))
+    await _until(lambda: bool(home.published))
+    assert home.asked == []
+    apis["a"].lone.take(home.confirm)
+    await _until(lambda: bool(home.asked))
+    apis["a"].lone.take(lambda: home.answer(Got(1, False, _content(b"test_message"), 0)))
+    assert (await asking).json() == {"status": "ok"}
+    home.lose()
+    answer = await apis.get("a", "/api/aliveness-test/%2F")
+    assert answer.status_code == 503
+    assert "is down or inaccessible" in answer.json()["reason"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from reference_broker.cluster.link.lane import Lane
-from reference_broker.cluster.queues.answer_octets import read_delivery
+from reference_broker.cluster.queues.answer_octets import read_delivery, read_delivery_run
 from reference_broker.cluster.queues.attached_consumer import AttachedConsumer
 from reference_broker.cluster.queues.held_leases import HeldLeases
+from reference_broker.cluster.queues.kinds import AnswerKind
 from reference_broker.cluster.queues.lane_output import LaneOutput
 from reference_broker.cluster.queues.octet_reader import OctetReader
 from reference_broker.cluster.queues.over_link import OverLink
@@ -55,9 +56,14 @@ class _Session:
         self.output.flush()
         self.pair.settle()
         found = []
-        for _, octets in self.pair.acceptor.received[Lane.DELIVER]:
+        for kind, octets in self.pair.acceptor.received[Lane.DELIVER]:
             reader = OctetReader([memoryview(octets)])
             while not reader.is_at_end:
+                if kind == AnswerKind.DELIVERY_RUN:
+                    attachment, first, contents = read_delivery_run(reader)
+                    run = enumerate(contents, first)
+                    found += [(attachment, at, False, bytes(it.body)) for at, it in run]
+                    continue
                 attachment, number, redelivered, content = read_delivery(reader)
                 found.append((attachment, number, redelivered, bytes(content.body)))
         return found

@@ -162,8 +162,8 @@ def _cluster_status(call: Call) -> None:
 
 
 def members_lines(status: dict[str, Any]) -> list[str]:
-    """The members of a cluster of reference brokers, under rabbitmqctl's headings and our own, after
-    the one of those that run."""
+    """The members of a cluster of reference brokers, those that run first, and then the others
+    under headings of their own."""
     members = status["members"]
     lines = [member["name"] for member in members if member["running"]]
     for heading, state in (

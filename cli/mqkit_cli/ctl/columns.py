@@ -31,6 +31,7 @@ QUEUE_COLUMNS = (
     "exclusive_consumer_tag",
     "effective_policy_definition",
     "leader",
+    "node",
 )
 EXCHANGE_COLUMNS = ("name", "type", "durable", "auto_delete", "internal", "arguments", "policy")
 BINDING_COLUMNS = (

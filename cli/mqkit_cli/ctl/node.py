@@ -152,8 +152,29 @@ def _cluster_status(call: Call) -> None:
         "",
     ):
         call.output.text(line)
+    status = path("cluster", "status")
+    if call.api.exists(status):
+        for line in members_lines(call.api.get(status)):
+            call.output.text(line)
+        return
     for node in call.api.get(path("nodes")):
         call.output.text(node["name"])
+
+
+def members_lines(status: dict[str, Any]) -> list[str]:
+    """The members of a cluster of reference brokers, those that run first, and then the others
+    under headings of their own."""
+    members = status["members"]
+    lines = [member["name"] for member in members if member["running"]]
+    for heading, state in (
+        ("Nodes Under Maintenance", "draining"),
+        ("Unreachable Nodes", "unreachable"),
+        ("Nodes That Are Down", "down"),
+    ):
+        names = [member["name"] for member in members if member["state"] == state]
+        if names:
+            lines += ["", heading, "", *names]
+    return [*lines, "", f"Revision: {status['revision']}"]
 
 
 def _login_attempts(call: Call) -> None:

@@ -132,13 +132,7 @@ class Queues:
     async def index(self, request: Request) -> Response:
         """All queues, or those of one virtual host. The rows of those that have their home
         elsewhere come from there."""
-        node = self._host.node().name
-        queues = (
-            each.item
-            for each in placed(
-                vhosts_of(self._host.broker, request), lambda vhost: list(vhost.queues.values())
-            )
-        )
+        node, vhosts = self._host.node().name, vhosts_of(self._host.broker, request)
         spans = Spans.parse(request.query_params)
 
         def row_of(queue: Queue) -> Row:
@@ -147,7 +141,7 @@ class Queues:
                 return plain_queue_row(queue, node, totals=totals)
             return self._statistics.of_queue(queue_row(queue, node), queue, spans)
 
-        return await listed_with_homes(request, self._peers, queues, row_of)
+        return await listed_with_homes(request, self._peers, vhosts, row_of)
 
     async def show(self, request: Request) -> Response:
         queue, node = self._queue(request), self._host.node().name

@@ -6,7 +6,7 @@ client of this node would (:class:`~reference_broker.core.remote.remote_queue.Re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -19,19 +19,21 @@ from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import NO_CONTENT
 from reference_broker.core.remote.remote_queue import RemoteQueue
+from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.work.task import Steps
 from reference_broker.errors import ChannelException, ReplyCode
+from reference_broker.http.access.vhosts import placed
 from reference_broker.http.request.answer import ApiError, Row, bad_request
-from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
+from reference_broker.http.request.listing import listed, on_page, shown_columns, stats_disabled
 from reference_broker.http.request.peer_rows import Order, PeerRow, rows_of_others
 from reference_broker.http.request.peers import (
     Peers,
     asked_by,
-    asks_others,
     passed_on,
     shown_node,
     unreachable_header,
 )
+from reference_broker.http.request.portions import collected
 from reference_broker.http.rows.message import Got
 from reference_broker.http.rows.rendering import remote_queue_row
 
@@ -41,21 +43,28 @@ _ORDER = Order(("vhost", "name"), lambda row: row["name"], lambda row: (row["vho
 async def listed_with_homes(
     request: Request,
     peers: Peers | None,
-    queues: Iterable[Queue],
+    vhosts: Sequence[VHost],
     render: Callable[[Queue], Row],
 ) -> Response:
-    """The list of ``queues``: ``render`` makes the rows of those here, and the others' come from
-    their homes. A home that gives none is in the headers, and its queues have the row of their
-    definition."""
-    if asked_by(request):
-        queues = (queue for queue in queues if not queue.is_elsewhere)
+    """The list of the queues of ``vhosts``: ``render`` makes the rows of those here, and those of
+    the others come from their homes. A home that gives none is in the headers, and its queues have
+    the row of their definition."""
+    asked_for = asked_by(request)
+    if asked_for is not None:
+        return await listed(
+            request, _of_this_node(vhosts, asked_for.only), render, is_there=_is_there
+        )
+    queues: Iterable[Queue] = (
+        each.item for each in placed(vhosts, lambda vhost: list(vhost.queues.values()))
+    )
     known: dict[tuple[str, str], PeerRow] = {}
     headers: dict[str, str] = {}
-    asked = asks_others(request, peers)
-    if asked is not None:
-        queues = list(queues)
-        homes = {queue.home.node for queue in queues if isinstance(queue, RemoteQueue)}
-        found = await rows_of_others(request, asked, _ORDER, sorted(homes))
+    if peers is not None:
+        queues, _ = await collected(request, queues)
+        wanted = await on_page(request, queues, _name_of, _place_of)
+        homes = await _homes_of(request, queues if wanted is None else wanted)
+        only = None if wanted is None else [_place_of(each) for each in wanted if each.is_elsewhere]
+        found = await rows_of_others(request, peers, _ORDER, homes, only)
         known = {each.place: each for each in found.rows}
         headers = found.headers
 
@@ -65,15 +74,32 @@ async def listed_with_homes(
         row = known.get(_place_of(queue))
         return definition_row(request, queue) if row is None else row.row()
 
-    return await listed(
-        request,
-        queues,
-        row_of,
-        lambda queue: queue.name,
-        _place_of,
-        lambda queue: not queue.deleted,
-        headers,
-    )
+    return await listed(request, queues, row_of, _name_of, _place_of, _is_there, headers)
+
+
+def _of_this_node(
+    vhosts: Sequence[VHost], only: Sequence[tuple[str, str]] | None
+) -> Iterator[Queue]:
+    """The queues that have their home here, or ``only`` these of them."""
+    if only is None:
+        held = placed(vhosts, lambda vhost: list(vhost.queues.values()))
+        return (each.item for each in held if not each.item.is_elsewhere)
+    by_name = {vhost.name: vhost for vhost in vhosts}
+    found = (by_name[vhost].queues.get(name) for vhost, name in only if vhost in by_name)
+    return (queue for queue in found if queue is not None and not queue.is_elsewhere)
+
+
+async def _homes_of(request: Request, queues: Iterable[Queue]) -> list[str]:
+    """The nodes that are homes of ``queues``, without this one."""
+    homes: set[str] = set()
+    for queue in (await collected(request, queues, lambda queue: queue.is_elsewhere))[0]:
+        if isinstance(queue, RemoteQueue):
+            homes.add(queue.home.node)
+    return sorted(homes)
+
+
+def _is_there(queue: Queue) -> bool:
+    return not queue.deleted
 
 
 async def shown_by_home(request: Request, peers: Peers | None, queue: RemoteQueue) -> Response:
@@ -98,6 +124,10 @@ def definition_row(request: Request, queue: RemoteQueue) -> Row:
         for name in ("operator_policy", "effective_policy_definition"):
             del row[name]
     return row
+
+
+def _name_of(queue: Queue) -> str:
+    return queue.name
 
 
 def _place_of(queue: Queue) -> tuple[str, str]:

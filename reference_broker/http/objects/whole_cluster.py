@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 
 from starlette.requests import Request
 
@@ -36,10 +37,13 @@ async def overview_of_all(request: Request, peers: Peers, own: Row) -> Row:
     found = await gathered(request, peers, peers.others, query_without(request, "columns"))
     row, unreachable = own, list(found.unreachable)
     for node, answer in found.answers.items():
+        if answer.head["status"] != HTTPStatus.OK:
+            unreachable.append(node)
+            continue
         try:
             row = _with_node(row, json.loads(answer.body))
         except (KeyError, TypeError, ValueError):
-            unreachable.append(node)  # of another version, or the user is not known there yet
+            unreachable.append(node)  # of another version
     return {**row, "unreachable": [shown_node(node) for node in sorted(unreachable)]}
 
 

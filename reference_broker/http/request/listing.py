@@ -165,6 +165,24 @@ async def listed(
     return response
 
 
+async def on_page(
+    request: Request,
+    subjects: Iterable[Subject],
+    name_of: Callable[[Subject], str],
+    order: Callable[[Subject], Any],
+) -> list[Subject] | None:
+    """Those of ``subjects`` that :func:`listed` would show; ``None`` where that takes the rows of
+    all, or there are no pages. Raises :exc:`ApiError` 400 for a page that can't be."""
+    page = Page.parse(request.query_params)
+    if page is None or request.query_params.get("sort"):
+        return None
+    chosen, _ = await collected(request, subjects, *_wanted(page, name_of))
+    first = page.first(len(chosen))
+    ordered = await in_order(request, chosen, order)
+    await skip(request, ordered, first)
+    return list(islice(ordered, page.size))
+
+
 def _wanted(
     page: Page | None, name_of: Callable[[Subject], str] | None
 ) -> tuple[Callable[[Subject], bool], Callable[[Subject], int]]:

@@ -84,11 +84,16 @@ class Answered(NamedTuple):
 
 
 async def rows_of_others(
-    request: Request, peers: Peers, order: Order, nodes: Sequence[str] | None = None
+    request: Request,
+    peers: Peers,
+    order: Order,
+    nodes: Sequence[str] | None = None,
+    only: Sequence[tuple[str, str]] | None = None,
 ) -> Answered:
-    """The rows that the other nodes, or ``nodes``, have for the list that is asked for."""
+    """The rows that the other nodes, or ``nodes``, have for the list that is asked for, or for
+    ``only`` these objects by virtual host and name."""
     asked = peers.others if nodes is None else nodes
-    found = await gathered(request, peers, asked, _query(request, order))
+    found = await gathered(request, peers, asked, _query(request, order), only)
     return await _taken(request, found, order)
 
 
@@ -109,7 +114,10 @@ async def _taken(request: Request, found: Gathered, order: Order) -> Answered:
     for node, answer in found.answers.items():
         rows: list[PeerRow] = []
         try:
+            if answer.head["status"] == HTTPStatus.NOT_FOUND:
+                continue
             if answer.head["status"] != HTTPStatus.OK:
+                taken.unreachable.append(node)
                 continue
             for octets in _lines(answer.body):
                 row = json.loads(octets)

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reference_broker.core.base.limits import MIB
-from reference_broker.http.request.answer import MEDIA_TYPE, NO_CACHE, ApiError, Row
+from reference_broker.http.request.answer import MEDIA_TYPE, NO_CACHE, ApiError, Row, encode
 
 KIND = "http"
 """The kind of question that is a request."""
@@ -30,6 +30,10 @@ tell in a second, or in 8 MiB."""
 
 BODY_BYTES_MAX = 8 * MIB - 256 * 1024
 """Octets of an answer from one node to another. A list that is longer is cut."""
+
+ONLY_BYTES_MAX = 32 * 1024
+"""Octets of the names of objects whose rows are asked for, of the 64 KiB of a question. Where there
+are more, all rows are asked for."""
 
 PASSED_ON = ("x-vhost", "x-reason")
 """Headers of a request that say what it is about."""
@@ -127,10 +131,12 @@ def shown_node(node: str) -> str:
 
 class Asked(NamedTuple):
     """A request that ``node`` has passed on. Rows are made until ``until_s`` of the loop's clock,
-    and the answer goes with those that there are."""
+    and the answer goes with those that there are. ``only`` are the objects whose rows are wanted,
+    each as its virtual host and name; ``None`` for all."""
 
     node: str
     until_s: float
+    only: Sequence[tuple[str, str]] | None
 
 
 def put_asked(request: Request, asked: Asked) -> None:
@@ -176,9 +182,14 @@ def asks_others(request: Request, peers: Peers | None) -> Peers | None:
 
 
 async def gathered(
-    request: Request, peers: Peers, nodes: Sequence[str], query: Sequence[tuple[str, str]]
+    request: Request,
+    peers: Peers,
+    nodes: Sequence[str],
+    query: Sequence[tuple[str, str]],
+    only: Sequence[tuple[str, str]] | None = None,
 ) -> Gathered:
-    """The answers of these nodes to the request, with another query. Its body is not passed on."""
+    """The answers of these nodes to the request, with another query, and for the rows of ``only``
+    these objects (see :class:`Asked`). Its body is not passed on."""
     come: asyncio.Future[Gathered] = asyncio.get_running_loop().create_future()
 
     def told(found: Gathered) -> None:
@@ -192,6 +203,8 @@ async def gathered(
         "user": request.scope["user"].name,
         "headers": {name: request.headers[name] for name in PASSED_ON if name in request.headers},
     }
+    if only is not None and len(encode(only)) <= ONLY_BYTES_MAX:
+        arguments["only"] = only
     peers.ask(nodes, KIND, arguments, told)
     return await come
 

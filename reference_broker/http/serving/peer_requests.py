@@ -89,7 +89,8 @@ class PeerRequests:
             "headers": headers,
         }
         request = Request(scope, _no_body)
-        put_asked(request, Asked(node, asyncio.get_running_loop().time() + ROWS_S))
+        until_s = asyncio.get_running_loop().time() + ROWS_S
+        put_asked(request, Asked(node, until_s, arguments.get("only")))
         if self._share is not None:
             Turns(self._share, f"node {node}").put_into(scope)
         return request

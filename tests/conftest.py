@@ -83,7 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         ON_CLUSTER,
         action="store_true",
-        help="our broker is two nodes: clients are on one, queues on the other; RabbitMQ is left out",
+        help="our broker is two nodes: clients at one, queues at the other; RabbitMQ is left out",
     )
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 _OWN_PROCESS = "it starts a broker of its own: it is about that process"
 
-UNPLAYABLE: Mapping[str, str] = {
-}
+UNPLAYABLE: Mapping[str, str] = {}
 """Reasons by node id, of a test with all of its parameters."""
 
 

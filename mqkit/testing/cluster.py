@@ -161,7 +161,9 @@ def made_cluster(
     return Cluster(
         name,
         [
-            ClusterNode(each, folder / each, (ports.pop(), ports.pop(), ports.pop()), shared, program)
+            ClusterNode(
+                each, folder / each, (ports.pop(), ports.pop(), ports.pop()), shared, program
+            )
             for each in string.ascii_lowercase[:nodes]
         ],
         etcd,

@@ -16,7 +16,10 @@ import hypothesis
 import pika
 import pytest
 
+from interop.elsewhere.cluster import CLIENTS, queues_elsewhere
+from interop.elsewhere.unplayable import is_unplayable
 from mqkit.testing import (
+    ClusterUnavailable,
     Etcd,
     EtcdUnavailable,
     PostgreSQL,
@@ -26,8 +29,11 @@ from mqkit.testing import (
     postgresql,
     rabbitmq,
 )
+from mqkit.testing.cluster_node import HOST
 from mqkit.testing.rabbitmq import URL_VARIABLE
 from mqkit.testing.rabbitmq_node import server_script
+
+ON_CLUSTER = "--on-cluster"
 
 STOP_TIMEOUT_S = 15
 
@@ -72,12 +78,36 @@ class BrokerUnderTest:
         return self.name == "reference"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks whole rooms, so that `make check` stays quick however many tests they get."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the shape in which tests/acceptance is played once more."""
+    parser.addoption(
+        ON_CLUSTER,
+        action="store_true",
+        help="our broker is two nodes: clients at one, queues at the other; RabbitMQ is left out",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks whole rooms, so that `make check` stays quick however many tests they get; and leaves
+    out what can't be played on a cluster, where that is asked for."""
+    if config.getoption(ON_CLUSTER):
+        _leave_out(config, items, _is_for_one_node)
     for path, of_module in itertools.groupby(items, lambda item: item.path):
         if _is_live(path):
             for item in of_module:
                 item.add_marker(pytest.mark.live)
+
+
+def _leave_out(
+    config: pytest.Config, items: list[pytest.Item], rule: Callable[[pytest.Item], bool]
+) -> None:
+    left_out = [item for item in items if rule(item)]
+    items[:] = [item for item in items if item not in set(left_out)]
+    config.hook.pytest_deselected(items=left_out)
+
+
+def _is_for_one_node(item: pytest.Item) -> bool:
+    return item.get_closest_marker("rabbitmq") is not None or is_unplayable(item.nodeid)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -139,11 +169,30 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def reference_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerUnderTest]:
-    """`mqkit broker run` on free ports with a data folder of its own, for the whole session."""
+def reference_broker(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BrokerUnderTest]:
+    """Our broker, with a data folder of its own, for the whole session."""
+    if request.config.getoption(ON_CLUSTER):
+        yield from _two_nodes()
+    else:
+        yield from _one_node(tmp_path_factory.mktemp("reference-broker"))
+
+
+def _two_nodes() -> Iterator[BrokerUnderTest]:
+    """The node of the clients; the queues are on another one."""
+    try:
+        with queues_elsewhere() as cluster:
+            node = cluster[CLIENTS]
+            yield BrokerUnderTest("reference", node.url, f"http://{HOST}:{node.management_port}")
+    except ClusterUnavailable as why:
+        pytest.skip(str(why))
+
+
+def _one_node(data_dir: Path) -> Iterator[BrokerUnderTest]:
+    """`mqkit broker run` on free ports."""
     command = [sys.executable, "-m", "mqkit_cli", "broker", "run"]
     command += ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
-    data_dir: Path = tmp_path_factory.mktemp("reference-broker")
     process = subprocess.Popen(
         [*command, "--data-dir", str(data_dir)], stdout=subprocess.PIPE, text=True
     )

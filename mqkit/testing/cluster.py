@@ -24,7 +24,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mqkit.errors import Unreachable
-from mqkit.testing.cluster_node import HOST, ClusterNode
+from mqkit.testing.cluster_node import HOST, PROGRAM, ClusterNode
 from mqkit.testing.etcd import Etcd, EtcdUnavailable, etcd
 
 START_TIMEOUT_S = 60.0
@@ -114,11 +114,12 @@ def cluster(
     nodes: int = 3,
     etcd_members: int = 1,
     options: Sequence[str] = (),
+    program: Sequence[str] = PROGRAM,
     environ: Mapping[str, str] = os.environ,
 ) -> Iterator[Cluster]:
     """A cluster of so many nodes, up to :data:`NODES_MAX`, for the time of the block; then its
     processes are ended, and its folder is removed. ``options`` are further ones of ``mqkit broker
-    run``, for every node.
+    run``, for every node, and ``program`` is what Python is given before them.
 
     Raises :exc:`ClusterUnavailable` where there is no ``etcd`` on ``PATH``, or a node that does not
     start.
@@ -134,14 +135,19 @@ def cluster(
             raise ClusterUnavailable(str(why)) from None
         folder = Path(tempfile.mkdtemp(prefix="mqkit-cluster-"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        made = made_cluster(folder, nodes, found, options)
+        made = made_cluster(folder, nodes, found, options, program=program)
         stack.callback(made.kill)
         made.start()
         yield made
 
 
 def made_cluster(
-    folder: Path, nodes: int, etcd: Etcd, options: Sequence[str] = (), name: str = "test"
+    folder: Path,
+    nodes: int,
+    etcd: Etcd,
+    options: Sequence[str] = (),
+    name: str = "test",
+    program: Sequence[str] = PROGRAM,
 ) -> Cluster:
     """A cluster whose nodes are not started yet, with their data in ``folder``."""
     secret = folder / "secret"
@@ -155,7 +161,9 @@ def made_cluster(
     return Cluster(
         name,
         [
-            ClusterNode(each, folder / each, (ports.pop(), ports.pop(), ports.pop()), shared)
+            ClusterNode(
+                each, folder / each, (ports.pop(), ports.pop(), ports.pop()), shared, program
+            )
             for each in string.ascii_lowercase[:nodes]
         ],
         etcd,

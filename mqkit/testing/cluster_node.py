@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 HOST = "127.0.0.1"
+PROGRAM = ("-m", "reference_broker")
+"""The arguments by which Python starts a broker, before its options."""
 STOP_TIMEOUT_S = 20.0
 """A node that has not gone this long after SIGTERM is killed."""
 LOG_TAIL_CHARACTERS = 600
@@ -26,11 +28,13 @@ class ClusterNode:
         folder: Path,
         ports: tuple[int, int, int],
         cluster_options: Sequence[str],
+        program: Sequence[str] = PROGRAM,
     ) -> None:
         self.name = name
         self.data_dir = folder / "data"
         self.amqp_port, self.management_port, self.link_port = ports
         self._folder = folder
+        self._program = tuple(program)
         self.options = (
             *("--node-name", name, "--data-dir", str(self.data_dir)),
             *("--listen", f"{HOST}:{self.amqp_port}", "--http", f"{HOST}:{self.management_port}"),
@@ -58,7 +62,7 @@ class ClusterNode:
         # Not a pipe, which somebody would have to read.
         with open(self._said, "wb") as said, open(self._errors, "ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "reference_broker", *self.options, *more],
+                [sys.executable, *self._program, *self.options, *more],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=errors,

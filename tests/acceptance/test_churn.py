@@ -16,12 +16,14 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
+from interop.elsewhere.cluster import CLIENTS, queues_elsewhere
 from mqkit.wire import (
     PROTOCOL_HEADER,
     FrameParser,
@@ -52,6 +54,7 @@ from mqkit.wire.methods import (
     QueueDeclare,
     QueueDelete,
 )
+from reference_broker.runtime.etcd.gateway import CONNECTIONS_MAX
 
 OPERATIONS = int(os.environ.get("MQKIT_CHURN_OPERATIONS", "50000"))
 GROWTH_PER_OPERATION = 5 * 2**20 / 125_000
@@ -179,49 +182,70 @@ class Management:
         return len(requests)
 
 
-class BrokerProcess:
-    """A broker as a process, and what the system says about it."""
+class Processes:
+    """A broker's processes, and what the system says about them. ``connections`` are those that
+    they may have besides with others, once they have needed them."""
 
-    def __init__(self, data_dir: Path) -> None:
-        command = [sys.executable, "-m", "mqkit_cli", "broker", "run"]
-        command += ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
-        self._process = subprocess.Popen(
-            [*command, "--data-dir", str(data_dir)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline().split()
-        assert line[:1] == ["ready"], f"the broker did not start: {line}"
-        ports = dict(part.split("=", 1) for part in line[1:])
-        self.amqp_port = int(ports["amqp"].rpartition(":")[2])
-        self.http_port = int(ports["http"].rpartition(":")[2])
-        self._proc = Path(f"/proc/{self._process.pid}")
+    def __init__(
+        self, amqp_port: int, http_port: int, pids: Sequence[int], connections: int = 0
+    ) -> None:
+        self.connections = connections
+        self.amqp_port = amqp_port
+        self.http_port = http_port
+        self._places = [Path(f"/proc/{pid}") for pid in pids]
 
     def resident_bytes(self) -> int:
-        pages = int((self._proc / "statm").read_text().split()[1])
+        pages = sum(int((place / "statm").read_text().split()[1]) for place in self._places)
         return pages * os.sysconf("SC_PAGE_SIZE")
 
     def descriptors(self) -> int:
-        return len(os.listdir(self._proc / "fd"))
+        return sum(len(os.listdir(place / "fd")) for place in self._places)
 
     def threads(self) -> int:
-        return len(os.listdir(self._proc / "task"))
+        return sum(len(os.listdir(place / "task")) for place in self._places)
 
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(WAIT_S)
+
+@contextmanager
+def one_process(data_dir: Path) -> Iterator[Processes]:
+    """A broker on its own."""
+    command = [sys.executable, "-m", "mqkit_cli", "broker", "run"]
+    command += ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+    process = subprocess.Popen(
+        [*command, "--data-dir", str(data_dir)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline().split()
+        assert line[:1] == ["ready"], f"the broker did not start: {line}"
+        ports = dict(part.split("=", 1) for part in line[1:])
+        amqp, http = (int(ports[name].rpartition(":")[2]) for name in ("amqp", "http"))
+        yield Processes(amqp, http, [process.pid])
+    finally:
+        process.terminate()
+        process.wait(WAIT_S)
+
+
+@contextmanager
+def two_processes() -> Iterator[Processes]:
+    """Two nodes, whose queues are not where their clients are."""
+    with queues_elsewhere() as cluster:
+        node = cluster[CLIENTS]
+        pids = [each.pid for each in cluster.nodes.values()]
+        to_etcd = len(pids) * CONNECTIONS_MAX
+        yield Processes(node.amqp_port, node.management_port, pids, to_etcd)
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
-    process = BrokerProcess(tmp_path / "data")
-    yield process
-    process.stop()
+def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Processes]:
+    on_cluster = request.config.getoption("--on-cluster")
+    with two_processes() if on_cluster else one_process(tmp_path / "data") as processes:
+        yield processes
 
 
-def churn(broker: BrokerProcess, client: Client, operations: int, first: int) -> int:
+def churn(broker: Processes, client: Client, operations: int, first: int) -> int:
     """Play ``operations``, in blocks with numbers from ``first`` on; the number of the next. All
     blocks go over ``client``, whose channel stays: what that remembers must go, too."""
     management = Management(broker.http_port)
@@ -242,7 +266,7 @@ def churn(broker: BrokerProcess, client: Client, operations: int, first: int) ->
     return number
 
 
-def least(broker: BrokerProcess) -> tuple[int, int]:
+def least(broker: Processes) -> tuple[int, int]:
     """Descriptors and threads, the fewest of looks over a second: a socket whose end the client has
     seen is closed by the broker in a turn after that, and on a busy machine each of twenty looks
     may find one."""
@@ -258,7 +282,7 @@ def least(broker: BrokerProcess) -> tuple[int, int]:
 @pytest.mark.slow
 @pytest.mark.timeout(0)
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
-def test_what_comes_and_goes_leaves_nothing_behind(broker: BrokerProcess) -> None:
+def test_what_comes_and_goes_leaves_nothing_behind(broker: Processes) -> None:
     client = Client(broker.amqp_port)
     client.send(method_frame(1, ChannelOpen()))
     number = churn(broker, client, OPERATIONS // SAMPLES, 0)
@@ -273,5 +297,5 @@ def test_what_comes_and_goes_leaves_nothing_behind(broker: BrokerProcess) -> Non
     print(f"{OPERATIONS} operations, RSS in MiB {shown}, last quarter {grown / 2**20:+.2f}")
     assert grown < max(GROWTH_BYTES_MIN, OPERATIONS / 4 * GROWTH_PER_OPERATION), shown
     descriptors_after, threads_after = least(broker)
-    assert descriptors_after <= descriptors
+    assert descriptors_after <= descriptors + broker.connections
     assert threads_after <= threads

@@ -23,12 +23,15 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import aio_pika
 import aiormq
 import pytest
 from aio_pika.abc import AbstractIncomingMessage
+
+from interop.elsewhere.cluster import CLIENTS, queues_elsewhere
+from mqkit.testing import Cluster
 
 ROUNDS = int(os.environ.get("MQKIT_KILL_ROUNDS", "20"))
 SEED = int(os.environ.get("MQKIT_KILL_SEED", "20261120"))
@@ -69,6 +72,16 @@ class Evidence:
         self.delivered.add(message_id)
 
 
+class Killed(Protocol):
+    """A broker that can be killed and started again."""
+
+    def start(self) -> str:
+        """Start it, unless it runs; its AMQP URL."""
+        ...
+
+    def kill(self) -> None: ...
+
+
 class Broker:
     """The broker as a process that can be killed and started again on its data folder."""
 
@@ -92,8 +105,26 @@ class Broker:
             self._process.wait()
 
 
+class BrokerOfTwo:
+    """The same with clients at one node, and queues at another: both are killed."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def start(self) -> str:
+        self._cluster.start()
+        return self._cluster[CLIENTS].url
+
+    def kill(self) -> None:
+        self._cluster.kill()
+
+
 @pytest.fixture
-def broker_process(tmp_path: Path) -> Iterator[Broker]:
+def broker_process(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Killed]:
+    if request.config.getoption("--on-cluster"):
+        with queues_elsewhere() as cluster:
+            yield BrokerOfTwo(cluster)
+        return
     process = Broker(tmp_path / "data")
     yield process
     process.kill()
@@ -139,7 +170,7 @@ async def consume(url: str, evidence: Evidence, queue: str) -> None:
         evidence.synced_acks |= ids
 
 
-async def one_round(broker: Broker, evidence: Evidence, ids: Iterator[str], confirms: int) -> None:
+async def one_round(broker: Killed, evidence: Evidence, ids: Iterator[str], confirms: int) -> None:
     """Start, work until so many more confirms have come, kill."""
     url = broker.start()
     setup = await aio_pika.connect(url)
@@ -161,7 +192,7 @@ async def one_round(broker: Broker, evidence: Evidence, ids: Iterator[str], conf
             raise ended
 
 
-async def drain(broker: Broker, evidence: Evidence) -> None:
+async def drain(broker: Killed, evidence: Evidence) -> None:
     """Start once more and take what is left."""
     connection = await aio_pika.connect(broker.start())
     async with connection, await connection.channel() as channel:
@@ -175,7 +206,7 @@ async def drain(broker: Broker, evidence: Evidence) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(120 + 30 * ROUNDS)
 def test_nothing_confirmed_is_lost(
-    broker_process: Broker, capsys: pytest.CaptureFixture[str]
+    broker_process: Killed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chance, evidence = random.Random(SEED), Evidence()
     ids = (f"m-{number}" for number in itertools.count())
@@ -201,7 +232,7 @@ def test_nothing_confirmed_is_lost(
 
 
 @pytest.mark.slow
-def test_delayed_messages_survive_with_their_time(broker_process: Broker) -> None:
+def test_delayed_messages_survive_with_their_time(broker_process: Killed) -> None:
     async def story() -> None:
         connection = await aio_pika.connect(broker_process.start())
         channel = await connection.channel()
@@ -234,7 +265,7 @@ def test_delayed_messages_survive_with_their_time(broker_process: Broker) -> Non
 
 
 @pytest.mark.slow
-def test_what_was_seen_is_known_after_it(broker_process: Broker) -> None:
+def test_what_was_seen_is_known_after_it(broker_process: Killed) -> None:
     async def story() -> None:
         arguments: dict[str, Any] = {"x-message-id-window": 100}
         for round_number in range(3):

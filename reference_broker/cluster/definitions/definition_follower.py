@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from urllib.parse import unquote
 
 from reference_broker.cluster.coordinator import Event
-from reference_broker.cluster.definitions.orphans import NodeRun
+from reference_broker.cluster.definitions.placement import NodeRun
 from reference_broker.cluster.definitions.shared_value import SharedValue, decode
 from reference_broker.cluster.metadata.keys import DEFINITIONS
 from reference_broker.core.access import access_definition

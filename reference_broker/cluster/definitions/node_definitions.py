@@ -8,7 +8,7 @@ from typing import Protocol
 from reference_broker.cluster.definitions.definition_follower import DefinitionFollower
 from reference_broker.cluster.definitions.leftovers import Leftovers
 from reference_broker.cluster.definitions.orphans import Orphans
-from reference_broker.cluster.definitions.placement import Placement
+from reference_broker.cluster.definitions.placement import NodeRun, Placement
 from reference_broker.cluster.definitions.shared_definitions import Node, SharedDefinitions
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.metadata.keys import DEFINITIONS, LIVE
@@ -42,8 +42,8 @@ class NodeDefinitions:
         self.follower = DefinitionFollower(
             broker, node.name, node.run, homes, self.leftovers, self.orphans, report
         )
-        live = node.live_nodes.by_name
-        placement = Placement(node.name, self.follower.homes_by_node, live.keys())
+        own, live = NodeRun(node.name, node.run), node.live_nodes.by_name
+        placement = Placement(own, self.follower.homes_by_node, live)
         shared.attach(node, self.follower, placement, broker.journal)
         node.view.follow(DEFINITIONS, self.follower)
         node.view.follow(LIVE, self.orphans)

@@ -8,9 +8,10 @@ as it was when that was decided.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from reference_broker.cluster.coordinator import Event
+from reference_broker.cluster.definitions.placement import NodeRun
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import LIVE
@@ -20,13 +21,6 @@ from reference_broker.core.work.task import Steps
 
 LOOK_S = 1.0
 """Seconds between two looks at a node whose key is gone, and whose heartbeats come."""
-
-
-class NodeRun(NamedTuple):
-    """A node, by its name, in one of its runs."""
-
-    node: str
-    run: int
 
 
 class GuardedLeftovers(Protocol):

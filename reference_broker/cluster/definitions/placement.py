@@ -10,29 +10,43 @@ connection or a node is where its client is, whatever they say.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from typing import NamedTuple
 
+from reference_broker.cluster.membership.records import LiveRecord
 from reference_broker.core.exchange.definitions import decode_queue
 
 _LOCATORS = ("x-queue-leader-locator", "x-queue-master-locator")
 _SPREAD = ("balanced", "least-leaders", "random", "min-masters")
 
 
-class Placement:
-    """The placement of queues by one node. ``homes`` are the numbers of queues by home, and
-    ``live`` the names of the nodes that may get one."""
+class NodeRun(NamedTuple):
+    """A node, by its name, in one of its runs; 0 stands for whichever it is in."""
 
-    def __init__(self, own: str, homes: Mapping[str, int], live: Collection[str]) -> None:
+    node: str
+    run: int
+
+
+class Placement:
+    """The placement of queues by one node, ``own``. ``homes`` are the numbers of queues by home,
+    and ``live`` the nodes that may get one, by name."""
+
+    def __init__(
+        self, own: NodeRun, homes: Mapping[str, int], live: Mapping[str, LiveRecord]
+    ) -> None:
         self._own = own
         self._homes = homes
         self._live = live
 
-    def home_of(self, body: bytes, *, with_node: bool) -> str:
-        """The home for a queue of that definition. Raises :exc:`Corrupt`."""
+    def home_of(self, body: bytes, *, with_node: bool) -> NodeRun:
+        """The home for a queue of that definition, and the run of it with which the queue ends, if
+        it does. Raises :exc:`Corrupt`."""
+        own = self._own.node
         if with_node:
             return self._own
         arguments = decode_queue(body).arguments
         if not any(arguments.get(locator) in _SPREAD for locator in _LOCATORS):
-            return self._own
+            return NodeRun(own, 0)
         homes = self._homes
-        return min({*self._live, self._own}, key=lambda node: (homes.get(node, 0), node))
+        fewest = min({*self._live, own}, key=lambda node: (homes.get(node, 0), node))
+        return NodeRun(fewest, 0)

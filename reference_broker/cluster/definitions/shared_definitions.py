@@ -12,7 +12,7 @@ from functools import partial
 from typing import Protocol
 
 from reference_broker.cluster.coordinator import Compare, Delete, InDoubt, Lost, Put, Won
-from reference_broker.cluster.definitions.placement import Placement
+from reference_broker.cluster.definitions.placement import NodeRun, Placement
 from reference_broker.cluster.definitions.shared_value import VALUE_BYTES_MAX, SharedValue, encode
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.keys import DEFINITIONS
@@ -85,13 +85,13 @@ class SharedDefinitions:
         """Have the other nodes asked for ``changes``, while what is ``held`` besides stays as it
         is; returns the end of that. The messages of queues among them are here, so it is their
         home. Raises as :meth:`agree`."""
-        return self._ask(changes, held, lambda *_: self._node.name)
+        return self._ask(changes, held, self._here)
 
     def _ask(
         self,
         changes: Iterable[Change],
         held: Iterable[Compare],
-        home_for: Callable[[Change, bytes], str],
+        home_for: Callable[[Change, bytes], NodeRun],
     ) -> Agreement:
         view, made = self._node.view, self._made
         compares = {compare.key: compare for compare in held}
@@ -113,26 +113,29 @@ class SharedDefinitions:
         )
         return agreement
 
-    def _put(self, change: Change, body: bytes, home: str) -> Put:
+    def _put(self, change: Change, body: bytes, home: NodeRun) -> Put:
         if len(body) > VALUE_BYTES_MAX:
             raise ChannelException(
                 ReplyCode.PRECONDITION_FAILED,
                 f"a definition of {len(body)} octets is larger than the cluster takes"
                 f" ({VALUE_BYTES_MAX})",
             )
-        made, node = self._made, self._node
+        made = self._made
         value = SharedValue(
             body,
             made.made_at(change.key),
             tuple((key, made.made_at(key)) for key in change.speaks_of),
-            home,
-            node.run if change.with_node else 0,
+            home.node,
+            home.run,
         )
         return Put(DEFINITIONS + change.key, encode(value))
 
-    def _home_for(self, change: Change, body: bytes) -> str:
+    def _here(self, change: Change, body: bytes) -> NodeRun:
+        return NodeRun(self._node.name, self._node.run if change.with_node else 0)
+
+    def _home_for(self, change: Change, body: bytes) -> NodeRun:
         if not change.key.startswith(_QUEUES):
-            return self._node.name
+            return self._here(change, body)
         return self._placement.home_of(body, with_node=change.with_node)
 
     def _answered(self, agreement: Agreement, answered: Answered) -> None:

@@ -3,7 +3,8 @@
 ::
 
     ATTACHED, DETACHED, GONE    attachment u64
-    NOT_ATTACHED, UNANSWERED    attachment or token u64 | reply code u16 | text u16 | text
+    NOT_ATTACHED, UNANSWERED    attachment or token u64 | reply code u16 (404: the queue is deleted)
+                                | text u16 | text
     DELIVERY                    attachment u64 | lease number u64 | redelivered u8
                                 | route u16 | header u32 | body u32 | route | header | body
     GOT                         token u64 | lease number u64 | redelivered u8 | left u64
@@ -28,7 +29,7 @@ from reference_broker.cluster.queues.message_octets import (
 )
 from reference_broker.cluster.queues.octet_reader import OctetReader
 from reference_broker.core.message.content import Content
-from reference_broker.core.remote.ports import Counts, Got, Purged
+from reference_broker.core.remote.ports import Counts, Got, Purged, QueueGone
 from reference_broker.errors import ChannelException, LinkError, ReplyCode
 
 _NUMBER = struct.Struct(">Q")
@@ -71,6 +72,8 @@ def encode_error(number: int, error: ChannelException) -> bytes:
 def read_error(reader: OctetReader) -> tuple[int, ChannelException]:
     number, code, size = reader.unpack(_ERROR)
     text = reader.take(size).decode(errors="surrogateescape")
+    if code == ReplyCode.NOT_FOUND:
+        return number, QueueGone(text)
     try:
         return number, ChannelException(ReplyCode(code), text)
     except ValueError as error:

@@ -16,7 +16,6 @@ from reference_broker.core.queue.delivery_counts import shown_content
 if TYPE_CHECKING:
     from reference_broker.cluster.queues.held_leases import HeldLeases
     from reference_broker.cluster.queues.lane_output import LaneOutput
-    from reference_broker.cluster.queues.over_link import OverLink
     from reference_broker.core.arguments.requeue_position import RequeueRule
     from reference_broker.core.channel.consume_arguments import ConsumeArguments
     from reference_broker.core.queue.lease import Lease
@@ -34,7 +33,6 @@ class ConsumerSession(Protocol):
 
     output: LaneOutput
     leases: HeldLeases
-    over_link: OverLink
     leaving: Until | None
     """There while the session has ended, and its consumers leave their queues."""
 
@@ -56,6 +54,9 @@ class AttachedConsumer:
         "_session", "attachment", "exclusive", "no_ack", "priority", "queue", "requeue", "tag",
         "weight",
     )  # fmt: skip
+
+    channel: None = None
+    """The client's own node traces what goes to it."""
 
     requeue: RequeueRule
 
@@ -82,11 +83,6 @@ class AttachedConsumer:
         self._counts = queue.delivery_counts is not None
         self._messages_left = self._octets_left = 0
         self._messages_sent = self._octets_sent = 0
-
-    @property
-    def channel(self) -> OverLink:
-        """The way to the client, for the tracing."""
-        return self._session.over_link
 
     @property
     def leaving(self) -> Until | None:

@@ -22,15 +22,13 @@ from reference_broker.core.methods.queue import declared_consumers
 from reference_broker.core.queue.delivery_counts import shown_content
 from reference_broker.core.queue.removal import purge
 from reference_broker.core.queue.rest import require_no_leaving, require_rest
-from reference_broker.core.remote.ports import Counts, Got, Purged
+from reference_broker.core.remote.ports import Counts, Got, Purged, QueueGone
 from reference_broker.core.work.until import NotYet, Until
-from reference_broker.errors import ChannelException, ReplyCode
 
 if TYPE_CHECKING:
     from reference_broker.cluster.queues.command_octets import Question
     from reference_broker.cluster.queues.held_leases import HeldLeases
     from reference_broker.cluster.queues.lane_output import LaneOutput
-    from reference_broker.cluster.queues.over_link import OverLink
     from reference_broker.core.broker import Broker
     from reference_broker.core.journal.watermark import Watermark
     from reference_broker.core.queue.lease import Lease
@@ -47,7 +45,6 @@ class InquirySession(Protocol):
 
     output: LaneOutput
     leases: HeldLeases
-    over_link: OverLink
     is_closed: bool
     broker: Broker
 
@@ -57,7 +54,8 @@ class InquirySession(Protocol):
         ...
 
     def find(self, queue_id: int) -> Queue | None:
-        """The queue; ``None`` if it is deleted. Raises :exc:`NotYet`."""
+        """The queue; ``None`` if it is deleted. Raises :exc:`NotYet`, for one that is about to go,
+        too."""
         ...
 
     def fail(self, reason: str) -> None:
@@ -65,9 +63,9 @@ class InquirySession(Protocol):
         ...
 
 
-def gone(queue_id: int) -> ChannelException:
+def gone(queue_id: int) -> QueueGone:
     """The error for a queue that was deleted while it was asked for."""
-    return ChannelException(ReplyCode.NOT_FOUND, f"no queue with id {queue_id} at its home node")
+    return QueueGone(f"no queue with id {queue_id} at its home node")
 
 
 class Inquiry:
@@ -123,7 +121,7 @@ class Inquiry:
         session, question = self._session, self._question
         if not session.output.has_room:
             return session.output.room_comes
-        lease = queue.get(session.over_link, no_ack=question.no_ack)
+        lease = queue.get(session, no_ack=question.no_ack)
         if lease is None:
             if queue.ready:
                 head_comes = Until()
@@ -141,9 +139,6 @@ class Inquiry:
         got = Got(lease.number, lease.redelivered, content, queue.ready)
         buffers = encode_got(question.token, got)
         session.output.add(AnswerKind.GOT, buffers, len(buffers[0]) + content.size)
-        firehose = queue.env.firehose
-        if firehose is not None:
-            firehose.delivered((lease,))
         if question.no_ack:
             queue.ack(lease)
         else:

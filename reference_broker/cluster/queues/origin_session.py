@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mqkit.wire import WireError, decode_table
 from reference_broker.cluster.queues.answer_octets import encode_error, encode_number
 from reference_broker.cluster.queues.attached_consumer import AttachedConsumer
-from reference_broker.cluster.queues.catalogue import Catalogue
+from reference_broker.cluster.queues.catalogue import Catalogue, vhost_of
 from reference_broker.cluster.queues.command_octets import (
     OPEN_MAX,
     Attach,
@@ -28,7 +28,6 @@ from reference_broker.cluster.queues.held_leases import HeldLeases
 from reference_broker.cluster.queues.inquiry import Inquiry, gone
 from reference_broker.cluster.queues.kinds import AnswerKind, CommandKind
 from reference_broker.cluster.queues.lane_input import work_number
-from reference_broker.cluster.queues.over_link import OverLink
 from reference_broker.cluster.queues.publish_intake import PublishIntake
 from reference_broker.cluster.queues.settling import put_all_back, settle
 from reference_broker.core.arguments.queue_type import QueueType
@@ -66,7 +65,6 @@ class OriginSession:
         self.broker = broker
         self.output = output
         self.leases = HeldLeases()
-        self.over_link = OverLink(link.peer.node)
         self.intake = PublishIntake(link, broker, catalogue, look_at)
         self.leaving: Until | None = None
         self.is_closed = False
@@ -114,8 +112,9 @@ class OriginSession:
         yield from put_all_back(self.leases.take_all())
 
     def find(self, queue_id: int) -> Queue | None:
-        """The queue; ``None`` if it is deleted. Raises :exc:`NotYet`."""
-        return self._catalogue.find(queue_id, self.intake.revision)
+        """See :class:`~reference_broker.cluster.queues.inquiry.InquirySession`."""
+        queue = self._catalogue.find(queue_id, self.intake.revision)
+        return None if queue is None else vhost_of(queue).queue_there(queue.name)
 
     def fail(self, reason: str) -> None:
         """End the link."""

@@ -272,6 +272,13 @@ class Channel:
             self._move(ChannelEvent.RESUME)
             self._take_parked()
 
+    def handle_again(self, request: Method) -> None:
+        """Handle ``request`` anew, before later frames. To be called where the rest of a request
+        is done that :meth:`perform` was given."""
+        payload = encode_method(request)
+        self.parked.appendleft((FrameType.METHOD, payload))
+        self.connection.frame_parked(payload)
+
     def await_head(self, queue: Queue, request: Method) -> None:
         """Suspend the channel until the head of ``queue`` is read; then handle ``request`` again,
         before later frames."""

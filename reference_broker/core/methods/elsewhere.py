@@ -1,14 +1,15 @@
 """The methods that ask a queue whose home is another node. Each waits for the home's answer with
 the channel suspended, so that what a client sends behind it comes after it there, too.
 
-While the home is down each is refused with 404, as RabbitMQ does for a classic queue.
+While the home is down each is refused with 404, as RabbitMQ does for a classic queue. Where the
+home says that the queue is gone, the method waits until it is gone here, too, and is handled again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from mqkit.wire import encode_table
 from mqkit.wire.methods import (
@@ -18,6 +19,7 @@ from mqkit.wire.methods import (
     BasicConsumeOk,
     BasicGet,
     BasicGetEmpty,
+    QueueDeclare,
     QueueDeclareOk,
     QueueDelete,
     QueueDeleteOk,
@@ -30,10 +32,14 @@ from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consume import new_consumer
 from reference_broker.core.channel.got import send_got
 from reference_broker.core.queue.removal import NO_CONTENT
-from reference_broker.core.remote.ports import Counts, Terms
+from reference_broker.core.remote.ports import Counts, QueueGone, Terms
 from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.work.task import agreed
 from reference_broker.errors import ChannelException, ReplyCode
+
+_AskingMethod: TypeAlias = (
+    BasicConsume | BasicCancel | BasicGet | QueueDeclare | QueuePurge | QueueDelete
+)
 
 if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
@@ -60,7 +66,7 @@ def consume_elsewhere(channel: Channel, queue: RemoteQueue, tag: str, method: Ba
         if channel.state is ChannelState.OPEN and not method.nowait:
             channel.reply(BasicConsumeOk(consumer_tag=tag))
 
-    channel.perform(steps(), answer, _ids(method))
+    _perform(channel, queue, method, steps(), answer)
 
 
 def cancel_elsewhere(channel: Channel, consumer: Consumer, method: BasicCancel) -> None:
@@ -71,7 +77,7 @@ def cancel_elsewhere(channel: Channel, consumer: Consumer, method: BasicCancel) 
         if channel.state is ChannelState.OPEN and not method.nowait:
             channel.reply(BasicCancelOk(consumer_tag=method.consumer_tag))
 
-    channel.perform(consumer.queue.until_left(consumer), answer, _ids(method))
+    _perform(channel, consumer.queue, method, consumer.queue.until_left(consumer), answer)
 
 
 def get_elsewhere(channel: Channel, queue: RemoteQueue, method: BasicGet) -> None:
@@ -93,39 +99,28 @@ def get_elsewhere(channel: Channel, queue: RemoteQueue, method: BasicGet) -> Non
             send_got(channel, lease, lease.content, left, no_ack=method.no_ack)
             lease.content = NO_CONTENT  # the home has the message as long as it is unacked
 
-    channel.perform(steps(), answer, _ids(method))
+    _perform(channel, queue, method, steps(), answer)
 
 
-def declared_elsewhere(channel: Channel, queue: RemoteQueue, *, durable: bool) -> None:
+def declared_elsewhere(channel: Channel, queue: RemoteQueue, method: QueueDeclare) -> None:
     """The answer to queue.declare, with the counts of the home."""
 
-    def answer(counts: Counts) -> None:
-        ok = QueueDeclareOk(
-            queue=queue.name,
-            message_count=counts.ready,
-            consumer_count=counts.declared_consumers,
-        )
-        channel.reply_defined(ok, durable=durable)
-
-    _with_counts(channel, queue, answer, (50, 10))
-
-
-def _with_counts(
-    channel: Channel,
-    queue: RemoteQueue,
-    then: Callable[[Counts], None],
-    ids: tuple[int, int],
-) -> None:
     found: list[Counts] = []
 
     def steps() -> Steps:
         found.append((yield from queue.count()))
 
     def answer() -> None:
-        if channel.state is ChannelState.OPEN:
-            then(found[0])
+        if channel.state is not ChannelState.OPEN:
+            return
+        ok = QueueDeclareOk(
+            queue=queue.name,
+            message_count=found[0].ready,
+            consumer_count=found[0].declared_consumers,
+        )
+        channel.reply_defined(ok, durable=queue.durable and not method.passive)
 
-    channel.perform(steps(), answer, ids)
+    _perform(channel, queue, method, steps(), answer)
 
 
 def purge_elsewhere(channel: Channel, queue: RemoteQueue, method: QueuePurge) -> None:
@@ -139,7 +134,7 @@ def purge_elsewhere(channel: Channel, queue: RemoteQueue, method: QueuePurge) ->
         if channel.state is ChannelState.OPEN and not method.nowait:
             channel.reply(QueuePurgeOk(message_count=purged[0]))
 
-    channel.perform(steps(), answer, _ids(method))
+    _perform(channel, queue, method, steps(), answer)
 
 
 def delete_elsewhere(channel: Channel, queue: RemoteQueue, method: QueueDelete) -> None:
@@ -166,7 +161,7 @@ def delete_elsewhere(channel: Channel, queue: RemoteQueue, method: QueueDelete) 
             ok = QueueDeleteOk(message_count=counted[0])
             channel.reply_defined(ok, durable=queue.durable)
 
-    channel.perform(steps(), answer, _ids(method))
+    _perform(channel, queue, method, steps(), answer)
 
 
 def _check_conditions(queue: RemoteQueue, counts: Counts, method: QueueDelete) -> None:
@@ -177,13 +172,35 @@ def _check_conditions(queue: RemoteQueue, counts: Counts, method: QueueDelete) -
         raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} in use")
 
 
+def _perform(
+    channel: Channel,
+    queue: RemoteQueue,
+    method: _AskingMethod,
+    steps: Steps,
+    answer: Callable[[], None],
+) -> None:
+    """Take the steps of a method, and then answer it, or handle it again."""
+    is_gone = False
+
+    def until_answered() -> Steps:
+        nonlocal is_gone
+        try:
+            yield from steps
+        except QueueGone:
+            is_gone = True
+            while not queue.deleted:
+                yield queue.ended
+
+    def then() -> None:
+        if not is_gone:
+            answer()
+        elif channel.state is ChannelState.OPEN:
+            channel.handle_again(method)
+
+    channel.perform(until_answered(), then, (method.CLASS_ID, method.METHOD_ID))
+
+
 _LENGTH_OCTETS = 4
 """Octets of a field table's length, with which it begins."""
 
 _GONE = (ChannelState.CLOSED, ChannelState.CLOSING)
-
-
-def _ids(
-    method: BasicConsume | BasicCancel | BasicGet | QueuePurge | QueueDelete,
-) -> tuple[int, int]:
-    return method.CLASS_ID, method.METHOD_ID

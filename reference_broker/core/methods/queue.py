@@ -82,14 +82,13 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
     channel.drawn_name = ""
     if method.nowait:
         return
-    durable = queue.durable and not method.passive
     if isinstance(queue, RemoteQueue):
-        declared_elsewhere(channel, queue, durable=durable)
+        declared_elsewhere(channel, queue, method)
         return
     declared = QueueDeclareOk(
         queue=queue.name, message_count=queue.ready, consumer_count=declared_consumers(queue)
     )
-    channel.reply_defined(declared, durable=durable)
+    channel.reply_defined(declared, durable=queue.durable and not method.passive)
 
 
 def declared_consumers(queue: Queue) -> int:

@@ -1,8 +1,8 @@
 """A consumer of this node at a queue of another: what it is granted, and what has come for it.
 
 The home counts by what it was granted, this node by what the consumer has room for. So a message
-may come when the room is gone: the client has stopped reading, or the channel's prefetch was used
-up by another queue. It waits here, as unseen as in the queue, until there is room again.
+may come when the room is gone. Where the client has stopped reading it waits here, as unseen as in
+the queue. Where another queue has used up the channel's prefetch it goes back: others may have it.
 """
 
 from __future__ import annotations
@@ -198,9 +198,20 @@ class Attachment:
                 budget.left -= 1
             else:
                 budget.left -= self._hand_out_run() // HANDED_OUT_PER_UNIT + 1
+        if waiting and consumer.room() <= 0 and not consumer.no_ack:
+            self._give_back()
         if self.is_begun and self.state is AttachmentState.ATTACHED:
             self._grant()
         return True
+
+    def _give_back(self) -> None:
+        """Have the home keep what waits, and send nothing more: the channel has no room."""
+        waiting, self._waiting = self._waiting, deque()
+        self._queue.settlements.add(Settlement.UNSEEN, [number for number, _, _ in waiting])
+        self._given += len(waiting)
+        self._delivered_bytes += sum(len(content.body) for _, _, content in waiting)
+        self._granted = self._given
+        self._queue.home.grant(self.number, self._granted, self._delivered_bytes + WINDOW_BYTES)
 
     def _hand_out(self, number: int, redelivered: bool, content: Content) -> None:
         queue, consumer = self._queue, self._consumer

@@ -10,11 +10,20 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum, unique
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+from reference_broker.errors import ChannelException, ReplyCode
+
 if TYPE_CHECKING:
     from reference_broker.core.journal.watermark import Watermark
     from reference_broker.core.message.content import Content
     from reference_broker.core.work.until import Until
-    from reference_broker.errors import ChannelException
+
+
+class QueueGone(ChannelException):
+    """The home has the queue no more; this node's view will have it no more either. Wait for that,
+    and handle the request again."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(ReplyCode.NOT_FOUND, text)
 
 
 @unique

@@ -33,7 +33,7 @@ class RemoteQueue(Queue):
     through this node. Who asks for messages, or for counts, asks its home, and waits: each of the
     methods that do is steps, and raises :exc:`ChannelException` 404 where the home is down."""
 
-    __slots__ = ("_attachments", "_era", "home", "settlements")
+    __slots__ = ("_attachments", "_era", "ended", "home", "settlements")
 
     is_elsewhere = True
 
@@ -65,6 +65,8 @@ class RemoteQueue(Queue):
         self.settlements = Settlements(self._has_something_to_send)
         self.exits = RemoteExits(self.settlements)
         self.rotation = _AlwaysWoken()
+        self.ended = Until()
+        """Happens when the queue is deleted."""
         self._era = home.era
         self._attachments: dict[ConsumerPort, Attachment] = {}
 
@@ -147,6 +149,11 @@ class RemoteQueue(Queue):
                 return False
             woken.pop(consumer, None)
         return True
+
+    def end(self) -> None:
+        """See :meth:`Queue.end`."""
+        super().end()
+        self.ended.happened()
 
     # Settling: Queue.ack is as ever, and the exits tell the home.
 

@@ -80,8 +80,8 @@ class TracedHolder(Protocol):
     """The holder of a lease that is traced: a consumer, or the channel of a basic.get."""
 
     @property
-    def channel(self) -> TracedChannel:
-        """The channel over which the message went out."""
+    def channel(self) -> TracedChannel | None:
+        """The channel over which the message went out; ``None`` where another node has it."""
         ...
 
 
@@ -105,9 +105,12 @@ class Firehose:
         self._emit(b"publish." + exchange, channel, content, keys, {"routed_queues": routed})
 
     def delivered(self, leases: Iterable[Lease]) -> None:
-        """Copy the messages of ``leases``, which were handed out to a consumer or by basic.get."""
+        """Copy the messages of ``leases``, which were handed out to a consumer or by basic.get.
+        Those that go to another node's clients are copied there."""
         for lease in leases:
             channel = cast(TracedHolder, lease.holder).channel
+            if channel is None:
+                continue
             content = lease.content
             keys = [split_route(content.route)[1], *cc_keys(headers_of(content.header))]
             name = lease.queue.name.encode(errors="surrogateescape")

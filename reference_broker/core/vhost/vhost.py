@@ -150,6 +150,7 @@ class VHost:
         self.declare_queue = queues.declare
         self.delete_queue = queues.delete
         self.queue_for = queues.named
+        self.queue_there = queues.there
         self.release_exclusive = queues.release_exclusive
         self.queue_expired = self.queue_unused = queues.delete_unused
 

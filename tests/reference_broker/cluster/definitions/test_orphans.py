@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reference_broker.cluster.coordinator import Event
-from reference_broker.cluster.definitions.orphans import LOOK_S, NodeRun, Orphans
+from reference_broker.cluster.definitions.orphans import LOOK_S, Orphans
+from reference_broker.cluster.definitions.placement import NodeRun
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.records import LiveRecord, NodeState, encoded
 from reference_broker.cluster.metadata.barrier import Barrier

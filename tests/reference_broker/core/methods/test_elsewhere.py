@@ -67,8 +67,8 @@ class Nodes:
         self.lone.take(self.home.takers[1].attached)
         self.client.received()
 
-    def deliver(self, number: int, *, redelivered: bool = False) -> None:
-        message = content(b"%d" % number)
+    def deliver(self, number: int, body: bytes = b"x", *, redelivered: bool = False) -> None:
+        message = content(body)
         self.lone.take(lambda: self.home.takers[1].deliver(number, redelivered, message))
 
     def answer(self, answer: Answer) -> None:
@@ -144,12 +144,32 @@ def test_a_delivery_without_acks_is_not_settled(nodes: Nodes) -> None:
     assert nodes.queue.unacked == 0
 
 
-def test_what_comes_for_a_full_channel_waits(nodes: Nodes) -> None:
+def test_what_comes_for_a_full_channel_goes_back_and_nothing_more_is_granted(nodes: Nodes) -> None:
     nodes.consume(prefetch=1)
     nodes.deliver(1)
-    nodes.deliver(2)  # the home may have been granted it before
-    nodes.hears()
+    nodes.asks()
+    nodes.deliver(2)  # another queue may have used up what the home was granted
+    assert nodes.asks() == [
+        ("grant", 1, 2, WINDOW_BYTES + 2),
+        ("settle", 7, Settlement.UNSEEN, (2,)),
+    ]
     nodes.client.send(1, BasicAck(1))
+    assert nodes.asks() == [
+        ("settle", 7, Settlement.ACK, (1,)),
+        ("grant", 1, 3, WINDOW_BYTES + 2),
+    ]
+    nodes.deliver(3)
+    assert [delivered.delivery_tag for delivered in nodes.hears()] == [1, 2]
+
+
+def test_what_comes_while_nobody_reads_waits(nodes: Nodes) -> None:
+    nodes.consume()
+    limit = nodes.client.connection.delivery_limit
+    nodes.deliver(1, b"x" * limit)
+    nodes.deliver(2)
+    (delivered,) = nodes.hears()
+    assert delivered.delivery_tag == 1
+    nodes.client.resume_writing()
     (delivered,) = nodes.hears()
     assert (delivered.delivery_tag, delivered.redelivered) == (2, False)
 
@@ -180,8 +200,8 @@ def test_cancel_ok_waits_until_what_was_on_its_way_is_back(nodes: Nodes) -> None
 
 
 def test_a_connection_that_ends_gives_back_what_it_holds(nodes: Nodes) -> None:
-    nodes.consume(prefetch=1)
-    nodes.deliver(1)
+    nodes.consume(prefetch=2)
+    nodes.deliver(1, b"x" * nodes.client.connection.delivery_limit)
     nodes.deliver(2)
     nodes.asks()
     nodes.client.disconnect()

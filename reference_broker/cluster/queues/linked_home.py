@@ -157,7 +157,6 @@ class LinkedHome:
         after = last if last > self._base else 0
         self._tokens = token = self._tokens + 1
         question = Question(token, after, queue_id, no_ack)
-        self._send_settled()  # what is settled later comes later
         if len(self._open) >= OPEN_MAX:
             self._unasked.append((kind, question))
         else:

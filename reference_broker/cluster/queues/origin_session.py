@@ -33,7 +33,7 @@ from reference_broker.cluster.queues.settling import put_all_back, settle
 from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.base.names import described
 from reference_broker.core.channel.consume_arguments import ConsumeArguments
-from reference_broker.core.queue.rest import require_no_leaving, require_rest
+from reference_broker.core.queue.rest import require_no_leaving
 from reference_broker.core.work.until import NotYet, Until
 from reference_broker.errors import ChannelException, LinkError
 
@@ -144,7 +144,8 @@ class OriginSession:
             self._last_attachment = attach.attachment
             return self._attach(attach)
         if kind == CommandKind.DETACH:
-            return self._detach(read_detach(reader))
+            self._detach(read_detach(reader))
+            return None
         try:
             self._ask(CommandKind(kind), read_question(reader))
         except ValueError as error:
@@ -199,26 +200,12 @@ class OriginSession:
         self._consumers[attach.attachment] = consumer
         self.output.add_small(AnswerKind.ATTACHED, encode_number(attach.attachment))
 
-    def _detach(self, attachment: int) -> Steps | None:
-        consumer = self._consumers.get(attachment)
-        return None if consumer is None else self._leave(consumer)
-
-    def _leave(self, consumer: AttachedConsumer) -> Steps:
-        """The steps of leaving. Whatever came before (an ack that made room) still counts."""
-        while True:
-            try:
-                require_rest(consumer.queue)
-            except NotYet as wait:
-                until = wait.until
-            else:
-                break
-            yield until
-            if self._consumers.get(consumer.attachment) is not consumer:
-                return
-        del self._consumers[consumer.attachment]
-        self._starved.pop(consumer, None)
-        consumer.queue.remove_consumer(consumer)
-        self.output.add_small(AnswerKind.DETACHED, encode_number(consumer.attachment))
+    def _detach(self, attachment: int) -> None:
+        consumer = self._consumers.pop(attachment, None)
+        if consumer is not None:
+            self._starved.pop(consumer, None)
+            consumer.queue.remove_consumer(consumer)
+            self.output.add_small(AnswerKind.DETACHED, encode_number(attachment))
 
     def consumer_gone(self, consumer: AttachedConsumer) -> None:
         """See :class:`~reference_broker.cluster.queues.attached_consumer.ConsumerSession`."""

@@ -168,7 +168,6 @@ class SentPublishes:
 
     def begin(self, output: LaneOutput, work_number: int) -> None:
         """There is a link, over which publishes go from now on."""
-        self._answered = self.last
         self._output = output
         self.connection_id = work_number
         output.room_comes.then(self._output_has_room)

@@ -11,7 +11,6 @@ from reference_broker.cluster.queues.held_leases import HeldLeases
 from reference_broker.cluster.queues.kinds import AnswerKind
 from reference_broker.cluster.queues.lane_output import LaneOutput
 from reference_broker.cluster.queues.octet_reader import OctetReader
-from reference_broker.cluster.queues.over_link import OverLink
 from reference_broker.core.channel.consume_arguments import ConsumeArguments
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.work.until import Until
@@ -27,7 +26,6 @@ class _Session:
         self.pair = LinkPair().opened()
         self.output = LaneOutput(self.pair.dialer.link, Lane.DELIVER, lambda link: None)
         self.leases = HeldLeases()
-        self.over_link = OverLink("a")
         self.leaving: Until | None = None
         self.starved: list[AttachedConsumer] = []
         self.gone: list[AttachedConsumer] = []
@@ -107,7 +105,6 @@ def test_without_room_in_the_lane_it_says_so_and_is_woken() -> None:
 def test_it_is_what_the_arguments_ask_for() -> None:
     consumer = _Session(priority=3, weight=2).consumer
     assert (consumer.priority, consumer.weight, consumer.tag) == (3, 2, "tag")
-    assert (consumer.channel.connection.node_name, consumer.channel.peer) == ("a", "node a")
     assert consumer.leaving is None
     consumer.settled(3)
 

@@ -208,3 +208,58 @@ def test_what_goes_to_another_node_is_traced_there() -> None:
     nodes.settle()
     assert (queue.got, queue.delivered) == (1, 1)
     assert trace.ready == 0
+
+
+def test_a_get_whose_message_comes_after_the_link_was_lost_takes_nothing() -> None:
+    journal = RecordingJournal()
+    nodes = LinkedBrokers("a", "b", journals={"b": journal})
+    queue = nodes.declare("b", "q", durable=True)
+    _publish(nodes, queue, b"1", delivery_mode=2)
+    nodes.settle()
+    nodes["b"].lone.sync()
+    nodes.act("b", lambda: queue.backlog.let_go(queue.index.head_sequence() or 0))
+    told: list[Any] = []
+    nodes.act("a", lambda: _home(nodes).get(queue.id, False, told.append))
+    nodes.settle()
+    nodes.cut("a", "b")
+    lone = nodes["b"].lone
+    lone.broker.fetched([journal.answer()], lone.now_s, lone.wall_ms)
+    nodes.settle()
+    assert (queue.ready, queue.unacked, queue.got) == (1, 0, 0)
+
+
+def test_a_get_waits_for_room_before_it_takes_a_message() -> None:
+    nodes = LinkedBrokers("a", "b", rate=50_000)
+    full, queue = nodes.declare("b", "full"), nodes.declare("b", "q")
+    client = nodes["b"].lone.client()
+    for _ in range(100):
+        client.publish("full", b"x" * 100_000)
+    client.publish("q")
+    home, taker = _home(nodes), NotingTaker()
+    told: list[object] = []
+    number = nodes.act("a", lambda: home.attach(full.id, terms(), taker))
+    nodes.act("a", lambda: home.grant(number, 1 << 30, 1 << 40))
+    for _ in range(5):
+        nodes.turn()
+    nodes.act("a", lambda: home.get(queue.id, False, told.append))
+    for _ in range(5):
+        nodes.turn()
+    assert (queue.ready, told) == (1, [])
+    nodes.settle()
+    assert len(told) == 1
+    assert (queue.unacked, len(taker.told)) == (1, 101)
+
+
+def test_a_consumer_that_holds_several_messages_of_a_quorum_queue_is_one() -> None:
+    nodes = LinkedBrokers("a", "b")
+    queue = nodes.declare("b", "q", x_queue_type="quorum", durable=True)
+    home = _home(nodes)
+    number = nodes.act("a", lambda: home.attach(queue.id, terms(), NotingTaker()))
+    nodes.act("a", lambda: home.grant(number, 5, 100))
+    _publish(nodes, queue, b"1", b"2", b"3")
+    nodes.settle()
+    counts = _ask(nodes, lambda home, told: home.count(queue.id, told))
+    assert counts == Counts(0, 3, 1, 1)
+    nodes.act("a", lambda: home.detach(number))
+    counts = _ask(nodes, lambda home, told: home.count(queue.id, told))
+    assert counts == Counts(0, 3, 0, 1)

@@ -123,3 +123,17 @@ def test_whoever_waits_is_told_also_where_more_was_sent_meanwhile() -> None:
     assert (output.has_room, told) == (False, [])
     sender.received()
     assert (output.has_room, told) == (True, [True])
+
+
+def test_what_comes_later_goes_behind_what_waits() -> None:
+    sender = _Sender()
+    output, link = sender.output, sender.pair.dialer.link
+    while output.has_room:
+        output.add_small(1, _BIG)
+    output.add_small(2, _BIG)
+    sent = b"".join(link.data_to_send())
+    assert link.room(Lane.DELIVER) > 0
+    output.add_small(3, b"later")
+    output.flush()
+    sender.pair.dialer.way += sent
+    assert [kind for kind, _ in sender.received()][-2:] == [2, 3]

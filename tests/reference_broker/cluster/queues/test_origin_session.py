@@ -446,3 +446,31 @@ def test_arguments_that_can_not_be_read_lose_the_link(arguments: bytes) -> None:
     attach = encode_attach(1, queue.id, Terms("t", False, False, arguments))
     assert "arguments can't be read" in _send(nodes, (CommandKind.ATTACH, attach))
     assert not queue.consumers
+
+
+def test_who_wants_a_queue_for_himself_waits_for_those_who_are_leaving() -> None:
+    nodes = LinkedBrokers("a", "b", units=20)
+    queue = nodes.declare("b", "q")
+    home = _home(nodes)
+    for _ in range(500):
+        nodes.act("a", lambda: home.attach(queue.id, terms(), NotingTaker()))
+    nodes.settle()
+    assert len(queue.consumers) == 500
+    nodes.join("a", "b")
+    while not home.is_up:
+        nodes.turn()
+    again = NotingTaker()
+    nodes.act("a", lambda: home.attach(queue.id, terms(exclusive=True), again))
+    nodes.settle()
+    assert again.told == ["attached"]
+    assert len(queue.consumers) == 1
+
+
+def test_leases_of_a_deleted_queue_are_no_longer_held() -> None:
+    nodes, queue = _two()
+    consumer = _Consumer(nodes, queue)
+    _publish(nodes, queue, b"1")
+    nodes["b"].lone.client().send(1, QueueDelete("q"))
+    nodes.settle()
+    consumer.end(Settlement.ACK, 1)
+    assert queue.stale_settlements == 0

@@ -10,9 +10,10 @@ from mqkit.wire.methods import QueueDeclare
 from reference_broker.cluster.link.lane import Lane
 from reference_broker.cluster.queues.kinds import PublishKind
 from reference_broker.cluster.queues.linked_home import LinkedHome
-from reference_broker.cluster.queues.publish_octets import encode_publish
+from reference_broker.cluster.queues.publish_octets import UNANSWERED_MAX, encode_publish
 from reference_broker.core.message.content import Content
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.work.task import agreed
 from reference_broker.testing.linked_brokers import LinkedBrokers
 from reference_broker.testing.noting_taker import message
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -300,3 +301,60 @@ def test_what_waits_when_the_link_is_lost_is_never_taken() -> None:
     nodes.settle()
     assert _bodies(queue) == [b"1", b"3"]
     assert (refused, _home(nodes).confirmed.value) == ([1, 2], 3)
+
+
+def test_a_repetition_is_confirmed_when_what_it_repeats_is_on_disk() -> None:
+    nodes = LinkedBrokers("a", "b", "c", journals={"b": RecordingJournal()})
+    once = nodes.declare("b", "once", durable=True, x_message_id_window=10)
+    nodes["b"].lone.sync()
+    _publish(nodes, [once.id], message(message_id="x", delivery_mode=2))
+    nodes.settle()
+    home = nodes["c"].queue_links.home("b")
+    content = message(message_id="x", delivery_mode=2)
+    nodes.act("c", lambda: home.publish([once.id], content))
+    nodes.settle()
+    assert (once.ready, home.confirmed.value) == (1, 0)
+    nodes["b"].lone.sync()
+    nodes.settle()
+    assert home.confirmed.value == 1
+
+
+def test_a_repetition_of_what_is_on_its_way_into_many_queues_waits_for_it() -> None:
+    nodes = LinkedBrokers("a", "b", "c", units=100)
+    queues = [nodes.declare("b", f"q{number}") for number in range(300)]
+    once = nodes.declare("b", "once", x_message_id_window=10)
+    home = nodes["c"].queue_links.home("b")
+    ids = [*[queue.id for queue in queues], once.id]
+    _publish(nodes, ids, message(message_id="x"))
+    while not queues[0].ready:
+        nodes.turn()
+    assert not once.ready
+    nodes.act("c", lambda: home.publish([once.id], message(message_id="x")))
+    nodes.settle()
+    assert (once.ready, home.confirmed.value) == (1, 1)
+
+
+def test_a_message_is_for_queues_of_one_virtual_host() -> None:
+    nodes = LinkedBrokers("a", "b")
+    queue = nodes.declare("b", "q")
+    broker = nodes["b"].lone.broker
+    for act in (
+        lambda: broker.add_vhost("other"),
+        lambda: broker.access.allow_everything("guest", "other"),
+    ):
+        broker.work.start(agreed(act), "")
+        nodes.settle()
+    nodes["b"].lone.client(vhost="other").send(1, QueueDeclare("q"))
+    nodes.settle()
+    other = broker.vhosts["other"].queues["q"]
+    assert "several virtual hosts" in _send(nodes, (1, [queue.id, other.id], message()))
+    assert (queue.ready, other.ready) == (0, 0)
+
+
+def test_who_sends_more_than_may_be_unanswered_loses_the_link() -> None:
+    nodes = LinkedBrokers("a", "b", journals={"b": RecordingJournal()})
+    queue = nodes.declare("b", "q", durable=True)
+    stored = message(b"", delivery_mode=2)
+    publishes = [(number, [queue.id], stored) for number in range(1, UNANSWERED_MAX + 3)]
+    assert "without an answer" in _send(nodes, *publishes)
+    assert queue.ready == UNANSWERED_MAX + 1

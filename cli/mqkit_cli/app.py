@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mqkit_cli.broker import command as broker
+from mqkit_cli.cluster import command as cluster
 from mqkit_cli.completion.parameters import ctl_words
 from mqkit_cli.ctl import main as ctl_main
 from mqkit_cli.demo.command import demo
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 broker.app.add_typer(store.app, name="store")
 app.add_typer(broker.app, name="broker")
+app.add_typer(cluster.app, name="cluster")
 app.add_typer(topology.app, name="topology")
 app.add_typer(dlq.app, name="dlq")
 app.add_typer(lots.app, name="lots")

@@ -148,8 +148,10 @@ def made_cluster(
     options: Sequence[str] = (),
     name: str = "test",
     program: Sequence[str] = PROGRAM,
+    ports: Sequence[tuple[int, int]] = (),
 ) -> Cluster:
-    """A cluster whose nodes are not started yet, with their data in ``folder``."""
+    """A cluster whose nodes are not started yet, with their data in ``folder``. Each has its
+    ``ports``, for AMQP and the management API, or free ones."""
     secret = folder / "secret"
     secret.write_text(secrets.token_hex(32))
     secret.chmod(0o600)
@@ -157,23 +159,24 @@ def made_cluster(
         *("--cluster-name", name, "--etcd", ",".join(etcd.endpoints)),
         *("--cluster-secret-file", str(secret), *options),
     )
-    ports = _free_ports(3 * nodes)
+    free = _free_ports(nodes)
+    links = [link for _, _, link in free]
+    clients = ports or [(amqp, http) for amqp, http, _ in free]
     return Cluster(
         name,
         [
-            ClusterNode(
-                each, folder / each, (ports.pop(), ports.pop(), ports.pop()), shared, program
-            )
-            for each in string.ascii_lowercase[:nodes]
+            ClusterNode(each, folder / each, (*own, link), shared, program)
+            for each, own, link in zip(string.ascii_lowercase, clients, links, strict=False)
         ],
         etcd,
     )
 
 
-def _free_ports(count: int) -> list[int]:
-    """Distinct free ports: all are held until all are known."""
+def _free_ports(nodes: int) -> list[tuple[int, int, int]]:
+    """Distinct free ports, three for each node: all are held until all are known."""
     with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        sockets = [stack.enter_context(socket.socket()) for _ in range(3 * nodes)]
         for held in sockets:
             held.bind((HOST, 0))
-        return [held.getsockname()[1] for held in sockets]
+        ports = [held.getsockname()[1] for held in sockets]
+    return list(zip(ports[::3], ports[1::3], ports[2::3], strict=True))

@@ -1,0 +1,1 @@
+"""``mqkit cluster``: several brokers that are one, for trying."""

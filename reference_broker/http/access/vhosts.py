@@ -15,6 +15,7 @@ from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.access.user_request import checked_name
 from reference_broker.http.access.vhost_request import vhost_info
+from reference_broker.http.access.vhost_rows import VHostRows, vhost_rows
 from reference_broker.http.request.answer import Row, bad_request, not_found
 from reference_broker.http.request.authentication import user_of
 from reference_broker.http.request.authorization import is_monitoring, may_enter
@@ -23,6 +24,7 @@ from reference_broker.http.request.core_input import CoreInputs, settle
 from reference_broker.http.request.handlings import handlings_of
 from reference_broker.http.request.host import Host
 from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
+from reference_broker.http.request.peers import Peers, asked_by, asks_others
 from reference_broker.http.request.portions import stepped
 from reference_broker.http.rows.rendering import vhost_row
 from reference_broker.http.rows.statistics import Spans, Statistics
@@ -94,24 +96,27 @@ async def totals_for(request: Request, broker: Broker) -> dict[str, VHostTotals]
 class VHosts:
     """``/api/vhosts``"""
 
-    def __init__(self, host: Host, statistics: Statistics) -> None:
+    def __init__(self, host: Host, statistics: Statistics, peers: Peers | None = None) -> None:
         self._host = host
         self._statistics = statistics
+        self._peers = peers
         self._inputs = CoreInputs(host)
 
     async def index(self, request: Request) -> Response:
-        """The virtual hosts that the user may enter, or all for whoever is monitoring."""
+        """The virtual hosts that the user may enter, or all for whoever is monitoring, with the
+        sums of all nodes."""
         node = self._host.node().name
         broker = self._host.broker
         among = named_vhosts if is_monitoring(user_of(request)) else vhosts_of
         totals = await totals_for(request, broker)
         spans = Spans.parse(request.query_params)
+        others = await self._others(request)
 
         def row_of(vhost: VHost) -> Row:
             row = vhost_row(vhost, node)
-            if stats_disabled(request):
-                return row
-            return self._statistics.of_vhost(row, vhost, totals[vhost.name], spans)
+            if not stats_disabled(request):
+                row = self._statistics.of_vhost(row, vhost, totals[vhost.name], spans)
+            return others.added_to(row)
 
         return await listed(
             request,
@@ -120,7 +125,13 @@ class VHosts:
             lambda vhost: vhost.name,
             order=lambda vhost: vhost.name,
             is_there=lambda vhost: vhost.name in totals and broker.vhosts.get(vhost.name) is vhost,
+            headers=others.headers,
         )
+
+    async def _others(self, request: Request) -> VHostRows:
+        """The rows of the other nodes for the virtual hosts that are asked for."""
+        peers = asks_others(request, self._peers)
+        return VHostRows() if peers is None else await vhost_rows(request, peers)
 
     async def show(self, request: Request) -> Response:
         vhost = vhost_of(self._host.broker, request)
@@ -129,7 +140,11 @@ class VHosts:
             raise not_found()
         row = vhost_row(vhost, self._host.node().name)
         spans = Spans.parse(request.query_params)
-        return shown_columns(request, self._statistics.of_vhost(row, vhost, totals, spans))
+        row = self._statistics.of_vhost(row, vhost, totals, spans)
+        if asked_by(request):
+            return await listed(request, [row], dict)
+        others = await self._others(request)
+        return shown_columns(request, others.added_to(row), others.headers)
 
     async def put(self, request: Request) -> Response:
         """Make a virtual host (201), with all permissions for the user who makes it; or change the

@@ -114,7 +114,7 @@ def _routes(host: Host, sampler: Sampler, peers: Peers | None) -> list[Route]:
     return [
         *_broker_routes(host, Overview(host, statistics, sampler, peers)),
         *(() if peers is None else _cluster_routes(ClusterStatus(host, peers))),
-        *_vhost_routes(VHosts(host, statistics)),
+        *_vhost_routes(VHosts(host, statistics, peers)),
         *_health_routes(host),
         *_connection_routes(Connections(host, statistics, peers)),
         *_exchange_routes(Exchanges(host, statistics)),

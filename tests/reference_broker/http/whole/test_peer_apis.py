@@ -334,3 +334,25 @@ async def test_a_question_for_a_path_that_is_not_there_or_a_user_who_is_not() ->
     status, row = await apis.ask("a", "b", asked)
     assert (status, row["node"], "unreachable" in row) == (200, "mqkit@b", False)
     assert json.dumps(row)
+
+
+async def test_virtual_hosts_have_the_sums_of_all_nodes() -> None:
+    apis = PeerApis("a", "b")
+    for home, count in (("a", 2), ("b", 3)):
+        apis.declare(home, f"q{home}")
+        client = _client(apis, home, count)
+        for _ in range(count):
+            client.publish(f"q{home}")
+    for at in "ab":
+        (row,) = (await apis.get(at, "/api/vhosts")).json()
+        assert (row["messages"], row["message_stats"]["publish"]) == (5, 5)
+        assert row["cluster_state"] == {"mqkit@a": "running", "mqkit@b": "running"}
+        one = (await apis.get(at, "/api/vhosts/%2F")).json()
+        assert {**one, "recv_oct": 0, "send_oct": 0} == {**row, "recv_oct": 0, "send_oct": 0}
+    assert (await apis.get("a", "/api/vhosts?sort=messages&columns=name,messages")).json() == [
+        {"name": "/", "messages": 5}
+    ]
+    assert (await apis.get("a", "/api/vhosts/none")).status_code == 404
+    apis.cut("a", "b")
+    answer = await apis.get("a", "/api/vhosts/%2F")
+    assert (answer.json()["messages"], answer.headers[peers.UNREACHABLE]) == (2, "mqkit@b")

@@ -14,6 +14,8 @@ import pytest
 from mqkit.testing import Etcd
 from reference_broker.cluster.coordinator import Won
 from reference_broker.cluster.link.secret import Secret
+from reference_broker.cluster.questions.asking import Gathered
+from reference_broker.cluster.questions.question import BODY_BYTES_MAX
 from reference_broker.errors import BadConfiguration, ClusterRefused
 from reference_broker.runtime.cluster.service import ClusterConfig
 from reference_broker.runtime.etcd.config import EtcdConfig, endpoint
@@ -97,6 +99,32 @@ def test_nothing_is_left_of_nodes_that_have_stopped(config: ClusterConfig) -> No
             await _until(lambda: list(b.service.mesh.last_heard) == ["a"])
             assert sorted(_threads()) == ["heartbeats"] * 2 + ["lease"] * 2
         assert _threads() == []
+
+    asyncio.run(scenario())
+
+
+def test_a_node_asks_the_others_and_knows_the_members(config: ClusterConfig) -> None:
+    async def scenario() -> None:
+        async with _nodes(config, "abc") as (a, b, c):
+            body = bytes(BODY_BYTES_MAX)
+            for process in (b, c):
+                process.service.peers.answer_with(
+                    "k", lambda node, arguments, reply: reply({**arguments, "for": node}, body)
+                )
+            peers = a.service.peers
+            assert [(each.node, each.state) for each in peers.members()] == [
+                (name, "running") for name in "abc"
+            ]
+            found: list[Gathered] = []
+            peers.ask(peers.others, "k", {"n": 1}, found.append)
+            await _until(lambda: bool(found))
+            assert {name: each.head for name, each in found[0].answers.items()} == {
+                name: {"n": 1, "for": "a"} for name in "bc"
+            }
+            assert {len(each.body) for each in found[0].answers.values()} == {BODY_BYTES_MAX}
+            await c.service.stop()
+            await _until(lambda: peers.members()[2].state == "down")
+            assert peers.others == ["b"]
 
     asyncio.run(scenario())
 

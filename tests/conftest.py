@@ -67,11 +67,13 @@ hypothesis.settings.load_profile("mqkit")
 
 @dataclass(frozen=True, slots=True)
 class BrokerUnderTest:
-    """A running broker: the reference broker, or RabbitMQ."""
+    """A running broker: the reference broker, or RabbitMQ. ``others`` are the management URLs of
+    nodes beside the one of the clients."""
 
     name: str
     url: str
     management_url: str
+    others: tuple[str, ...] = ()
 
     @property
     def is_reference(self) -> bool:
@@ -183,8 +185,12 @@ def _two_nodes() -> Iterator[BrokerUnderTest]:
     """The node of the clients; the queues are on another one."""
     try:
         with queues_elsewhere() as cluster:
-            node = cluster[CLIENTS]
-            yield BrokerUnderTest("reference", node.url, f"http://{HOST}:{node.management_port}")
+            places = {
+                each.name: f"http://{HOST}:{each.management_port}"
+                for each in cluster.nodes.values()
+            }
+            own = places.pop(CLIENTS)
+            yield BrokerUnderTest("reference", cluster[CLIENTS].url, own, tuple(places.values()))
     except ClusterUnavailable as why:
         pytest.skip(str(why))
 

@@ -36,9 +36,9 @@ class NotStarted(Exception):
 class Prometheus:
     """A server on a free port, which scrapes every second instead of every fifteen."""
 
-    def __init__(self, binary: str, folder: Path, target: str) -> None:
+    def __init__(self, binary: str, folder: Path, *targets: str) -> None:
         config = (FOLDER / "prometheus.yaml").read_text()
-        config = config.replace("15s", "1s").replace("127.0.0.1:15692", target)
+        config = config.replace("15s", "1s").replace("127.0.0.1:15692", '", "'.join(targets))
         (folder / "prometheus.yaml").write_text(config)
         shutil.copy(FOLDER / "alerts.yaml", folder)
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -95,8 +95,9 @@ def prometheus(
     binary = shutil.which("prometheus")
     if binary is None:
         pytest.skip("no prometheus here: apt-get install prometheus")
-    target = reference_broker.management_url.removeprefix("http://")
-    server = Prometheus(binary, tmp_path_factory.mktemp("prometheus"), target)
+    urls = (reference_broker.management_url, *reference_broker.others)
+    targets = (url.removeprefix("http://") for url in urls)
+    server = Prometheus(binary, tmp_path_factory.mktemp("prometheus"), *targets)
     try:
         server.eventually("up == 1")
         yield server
@@ -107,7 +108,8 @@ def prometheus(
 @pytest.fixture(scope="module")
 def trouble(reference_broker: Any, prometheus: Prometheus) -> Iterator[None]:
     """One dead letter in a parking lot, one message for nobody, and one queue that is too deep."""
-    prometheus.eventually('rabbitmq_queues{job="mqkit"}')
+    nodes = 1 + len(reference_broker.others)
+    prometheus.eventually(f'count(rabbitmq_queues{{job="mqkit"}}) == {nodes}')
     dead = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "grafana.parked"}
     with pika.BlockingConnection(pika.URLParameters(reference_broker.url)) as connection:
         channel = connection.channel()

@@ -227,8 +227,9 @@ class Client:
             )
 
 
-_EXPECTED = (404, 541)
-"""The home is down, a queue is gone; the other nodes can't be asked."""
+_EXPECTED = (403, 404, 530, 541)
+"""A home is down, or a queue is gone; the other nodes can't be asked; and the view of a node that
+is cut off may not have the user yet, or its permission."""
 
 
 def _is_agreed_on(method: Method) -> bool:

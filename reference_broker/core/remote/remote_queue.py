@@ -172,9 +172,17 @@ class RemoteQueue(Queue):
             self.settlements.add(Settlement.REJECT, (lease.sequence,))
 
     def take_leases(self) -> dict[int, Lease]:
-        """The leases are stale from now on; none of them has a message here."""
-        self.leases = {}
+        """None of the leases has a message here. They stay, for the home, where they are stale,
+        has them until they are settled, too."""
         return {}
+
+    def _end(self, lease: Lease) -> bool:
+        """See :meth:`Queue._end`; the home is told, also where the queue is deleted."""
+        if self.leases.get(lease.sequence) is not lease:
+            self.stale_settlements += 1
+            return False
+        del self.leases[lease.sequence]
+        return True
 
     # Questions
 

@@ -1,4 +1,4 @@
-"""A process of a simulated node: the real code of metadata and links, with a timer and turns."""
+"""A process of a simulated node: the real code of metadata, links and queues."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
 from reference_broker.cluster.mesh import Mesh
-from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import cluster_prefix
 from reference_broker.cluster.node import ClusterNode, NodeStage
-from reference_broker.core.base.deadlines import Deadline, Deadlines
-from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
-from reference_broker.core.work.task import Steps
 from reference_broker.simulation.cluster.copy import Copy, History
 from reference_broker.simulation.cluster.folder import Folder
 from reference_broker.simulation.cluster.heartbeat_thread import HeartbeatThread
@@ -27,10 +23,6 @@ if TYPE_CHECKING:
 
 CLUSTER = "sim"
 SECRET = Secret(b"the secret of the simulated cluster")
-
-TURN_US = 1_000
-TURN_UNITS = 3 * DECLARATION_UNITS
-"""Three definitions: views are applied in many portions."""
 
 WALL_OFF_MAX_MS = 5_000
 """Most milliseconds by which the clock of a machine is wrong."""
@@ -52,31 +44,30 @@ class NodeProcess:
         self.run = folder.run
         self.end_reason: str | None = None
         self.faults_reported: list[str] = []
+        self.kill_hooks: list[Callable[[], None]] = []
+        """Called when it is gone."""
         self.exclusive_ids: list[int] = []
         """Of the exclusive queues of its clients."""
-        self.coordinator = world.etcd.connect(name)
         self._world = world
         self._clock = world.clock
-        self.inbox = Inbox(world.clock)
+        self.broker = NodeBroker(world.clock, world.message_random, self.run)
+        self.coordinator = world.etcd.connect(name, self.broker.as_input)
+        self.inbox = Inbox(world.clock, self.broker.as_input)
         self.wall_off_ms = world.random.randint(-WALL_OFF_MAX_MS, WALL_OFF_MAX_MS)
-        self._deadlines = Deadlines()
-        self._budget = Budget(TURN_UNITS)
-        self.broker = NodeBroker(world.clock, self.run, self._budget)
-        self._is_turning = False
         self.node = ClusterNode(
             self.coordinator,
             self._applicant(),
             f"{name}:25672",
-            _TurningWorks(self.broker.broker.work, self.turn_later),
-            self._budget,
-            self._after,
+            self.broker.broker.work,
+            self.broker.budget,
+            self.broker.broker.after,
             self,
         )
-        self.broker.attach(self.node, self._after)
         prefix = cluster_prefix(CLUSTER)
         history = History(world.etcd.server.record, prefix)
         self.copy = Copy(self.name, self.node.view, history, self.broker.broker)
         self.sockets = Sockets(world, self, self.inbox, Purpose.LINK)
+        self.broker.attach(self.node, self.sockets.look_at)
         self.heartbeats = HeartbeatThread(world, self, SECRET)
         self.mesh = Mesh(
             SECRET,
@@ -84,8 +75,9 @@ class NodeProcess:
             self.node.live_nodes,
             self.sockets,
             self.heartbeats,
-            self._after,
+            self.broker.broker.after,
             self.node,
+            self.broker.queue_links,
         )
         self.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(self.sockets.flush_later)
@@ -115,7 +107,7 @@ class NodeProcess:
     def start(self) -> None:
         """Begin to join."""
         self._beat()
-        self.node.start()
+        self.inbox.tell(self.node.start)
 
     def _beat(self) -> None:
         self.beat_at = self.sockets.now()
@@ -150,9 +142,13 @@ class NodeProcess:
         for queue_id in self.exclusive_ids:
             self._world.deletions.let_go(queue_id)
         self.inbox.close()
+        self.broker.kill()
         self.coordinator.close()
         self.sockets.reset()
         self.heartbeats.kill()
+        hooks, self.kill_hooks = self.kill_hooks, []
+        for hook in hooks:
+            hook()
 
     def pause(self) -> None:
         """Stand still, with all threads."""
@@ -162,6 +158,7 @@ class NodeProcess:
     def stand(self) -> None:
         """Have the loop stand; the thread of heartbeats goes on."""
         self.inbox.pause()
+        self.broker.inbox.pause()
         self.coordinator.pause()
         if self.stands_since_us is None:
             self.stands_since_us = self._clock.now_us
@@ -170,6 +167,7 @@ class NodeProcess:
         """Go on."""
         self.heartbeats.inbox.resume()
         self.inbox.resume()
+        self.broker.inbox.resume()
         self.coordinator.resume()
         if self.stands_since_us is not None:
             self.stands_since_us, self.goes_since_us = None, self._clock.now_us
@@ -212,39 +210,3 @@ class NodeProcess:
     def report(self, text: str) -> None:
         """Keep what an operator would read."""
         self.faults_reported.append(text)
-
-    # Turns and the timer
-
-    def turn_later(self) -> None:
-        """Have a turn, as there is work."""
-        if not self._is_turning:
-            self._is_turning = True
-            self.inbox.later(TURN_US, self._turn)
-
-    def _turn(self) -> None:
-        self._is_turning = False
-        if self.broker.turn():
-            self.turn_later()
-
-    def _after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
-        when_ms = self._clock.now_us // 1_000 + round(delay_s * 1_000)
-        deadline = self._deadlines.at(when_ms, callback)
-        # Deadlines are up to a bucket late.
-        self.inbox.later(round(delay_s * 1_000_000) + 11_000, self._fire)
-        return deadline
-
-    def _fire(self) -> None:
-        self._deadlines.fire(self._clock.now_us // 1_000, Budget())
-
-
-class _TurningWorks:
-    """The process's work, which has a turn while there is any."""
-
-    def __init__(self, portions: Works, turn_later: Callable[[], None]) -> None:
-        self._portions = portions
-        self._turn_later = turn_later
-
-    def start(self, steps: Steps, vhost_name: str) -> None:
-        """Take steps as far as the turn goes, and the others in later ones."""
-        self._portions.start(steps, vhost_name)
-        self._turn_later()

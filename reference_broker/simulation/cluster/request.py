@@ -123,7 +123,6 @@ def _declare_exclusive(world: ClusterWorld, process: NodeProcess) -> Ask:
         vhost = process.broker.vhost(vhost_name)
         if vhost is not None:
             process.broker.broker.work.start(vhost.release_exclusive(owner), vhost_name)
-            process.turn_later()
 
     def ask() -> None:
         vhost = process.broker.vhost(vhost_name)

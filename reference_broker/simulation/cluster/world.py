@@ -18,6 +18,8 @@ from reference_broker.simulation.cluster.cable import Cables
 from reference_broker.simulation.cluster.deletions import Deletions
 from reference_broker.simulation.cluster.folder import Folder
 from reference_broker.simulation.cluster.laws import LawBroken, Laws
+from reference_broker.simulation.cluster.messages.message_laws import MessageLaws
+from reference_broker.simulation.cluster.messages.workload import Workload
 from reference_broker.simulation.cluster.operation import Kind, Operation
 from reference_broker.simulation.cluster.process import CLUSTER, NodeProcess
 from reference_broker.simulation.cluster.request import Request, drawn
@@ -72,6 +74,8 @@ class ClusterWorld:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.random = Random(f"cluster/{seed}")
+        self.message_random = Random(f"messages/{seed}")
+        """For what came later than the rest: so that it changes as little of that as can be."""
         self.clock = SimulatedClock()
         self.profile = etcd_profile_of(seed)
         self.etcd = EtcdModel(self.clock, self.random, self.profile, PAGE_ROWS)
@@ -82,6 +86,8 @@ class ClusterWorld:
         self.counts: Counter[str] = Counter()
         self.names = [f"n{number}" for number in range(self.random.choice((3, 3, 4, 5)))]
         self.processes: dict[str, NodeProcess] = {}
+        self.message_laws = MessageLaws(self)
+        self.workload = Workload(self)
         self._replaced: list[NodeProcess] = []
         self._folders = {name: Folder() for name in self.names}
         letters = self.random.choice(("abc", "abcdefghij"))
@@ -99,6 +105,7 @@ class ClusterWorld:
         except LawBroken as broken:
             result.failure = str(broken)
         result.counts += self.counts + self.laws.counts + self.faults.counts
+        result.counts += self.message_laws.counts
         result.counts += self.etcd.server.counts + self.cables.counts
         return result
 
@@ -110,10 +117,13 @@ class ClusterWorld:
         if self.random.random() < SHARED_CHANCE:
             self._later(OTHERS_US, self._write_as_others_do)
         self.faults.begin()
+        self.workload.begin()
         self.clock.run(STORM_US)
         self._end_faults()
+        self.workload.calm()
         self.clock.run(STORM_US + CALM_US)
         self._hold_whole()
+        self.workload.hold()
         self.laws.hold_outcomes()
         self.laws.hold_fencing()
         self.counts["deletions held"] += self.deletions.hold()

@@ -17,7 +17,7 @@ from reference_broker.cluster.coordinator import (
     Unread,
 )
 from reference_broker.simulation.etcd.bounds import octets
-from reference_broker.simulation.etcd.inbox import Inbox
+from reference_broker.simulation.etcd.inbox import AsInput, Inbox, at_once
 from reference_broker.simulation.etcd.keeping import SimulatedKeeper
 from reference_broker.simulation.etcd.line import Cut, Line
 from reference_broker.simulation.etcd.server import EtcdServer
@@ -32,11 +32,13 @@ class SimulatedCoordinator:
     killed: what it has asked for may still be carried out, and its lease runs out by itself.
     """
 
-    def __init__(self, server: EtcdServer, node: str, page_rows: int) -> None:
+    def __init__(
+        self, server: EtcdServer, node: str, page_rows: int, as_input: AsInput = at_once
+    ) -> None:
         self.node = node
         self._server = server
         self._page_rows = page_rows
-        self._inbox = Inbox(server.clock)
+        self._inbox = Inbox(server.clock, as_input)
         self._line = Line(server, self._inbox)
         self._watches: list[SimulatedWatch] = []
 

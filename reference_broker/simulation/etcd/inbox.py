@@ -7,14 +7,23 @@ from collections.abc import Callable
 
 from reference_broker.simulation.events.clock import SimulatedClock
 
+AsInput = Callable[[Callable[[], None]], None]
+"""Runs what a process is told."""
+
+
+def at_once(step: Callable[[], None]) -> None:
+    """Run ``step``, and nothing around it."""
+    step()
+
 
 class Inbox:
-    """Everything that a process is told, and its own timers. While it is paused all that waits, in
-    order; once it is closed nothing is told any more."""
+    """Everything that a process is told, and its own timers: each is run by ``as_input``. While it
+    is paused all that waits, in order; once it is closed nothing is told any more."""
 
-    def __init__(self, clock: SimulatedClock) -> None:
+    def __init__(self, clock: SimulatedClock, as_input: AsInput = at_once) -> None:
         self.closed = False
         self._clock = clock
+        self._as_input = as_input
         self._paused = False
         self._pauses = 0
         self._waiting: deque[Callable[[], None]] = deque()
@@ -24,7 +33,7 @@ class Inbox:
         if self._paused or self._waiting:
             self._waiting.append(callback)
         elif not self.closed:
-            callback()
+            self._as_input(callback)
 
     def later(self, delay_us: int, callback: Callable[[], None]) -> None:
         """Call ``callback`` in ``delay_us``, or when the process goes on."""
@@ -51,6 +60,6 @@ class Inbox:
         self._paused = False
         while self._waiting and not self._paused and not self.closed:
             # It stays in its place meanwhile: what it causes to be told comes behind the others.
-            self._waiting[0]()
+            self._as_input(self._waiting[0])
             if self._waiting:
                 self._waiting.popleft()

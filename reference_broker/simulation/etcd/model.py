@@ -6,6 +6,7 @@ from random import Random
 
 from reference_broker.cluster.coordinator import PAGE_ROWS_MAX
 from reference_broker.simulation.etcd.coordinator import SimulatedCoordinator
+from reference_broker.simulation.etcd.inbox import AsInput, at_once
 from reference_broker.simulation.etcd.profile import CALM, EtcdProfile
 from reference_broker.simulation.etcd.server import EtcdServer
 from reference_broker.simulation.events.clock import SimulatedClock
@@ -28,10 +29,10 @@ class EtcdModel:
         self._page_rows = page_rows
         self._coordinators: list[SimulatedCoordinator] = []
 
-    def connect(self, node: str) -> SimulatedCoordinator:
-        """The coordinator of a process of ``node``. One that is started again has another; close
-        the one before."""
-        coordinator = SimulatedCoordinator(self.server, node, self._page_rows)
+    def connect(self, node: str, as_input: AsInput = at_once) -> SimulatedCoordinator:
+        """The coordinator of a process of ``node``, which runs by ``as_input`` what it is told. One
+        that is started again has another; close the one before."""
+        coordinator = SimulatedCoordinator(self.server, node, self._page_rows, as_input)
         self._coordinators.append(coordinator)
         return coordinator
 

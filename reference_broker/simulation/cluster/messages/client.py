@@ -1,0 +1,236 @@
+"""A client with one connection and one channel, at one node after another.
+
+hop  -->  log in, open, declare everything  -->  work  -->  closed, lost or fed up  -->  hop
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mqkit.wire import (
+    PROTOCOL_HEADER,
+    ContentAssembler,
+    FrameParser,
+    FrameType,
+    method_frame,
+)
+from mqkit.wire.methods import (
+    BasicAck,
+    BasicCancel,
+    BasicDeliver,
+    BasicNack,
+    ChannelClose,
+    ChannelOpen,
+    ConnectionClose,
+    ConnectionOpen,
+    ConnectionStartOk,
+    ConnectionTuneOk,
+    Method,
+)
+from reference_broker.simulation.cluster.laws import LawBroken
+from reference_broker.simulation.cluster.messages.client_socket import ClientSocket
+from reference_broker.simulation.cluster.messages.topology import declarations
+
+if TYPE_CHECKING:
+    from reference_broker.simulation.cluster.process import NodeProcess
+    from reference_broker.simulation.cluster.world import ClusterWorld
+
+USER, PASSWORD = "client", "password"
+
+HOP_US = (10_000, 1_500_000)
+CAPABILITIES = {"publisher_confirms": True, "basic.nack": True, "consumer_cancel_notify": True}
+FRAME_MAX = 8192
+
+ANSWERED_US = 25_000_000
+"""Microseconds in which what needs no etcd is answered by a node that goes round: a link is down
+6 s after the last that was heard, and the loop at its other end may stand for a moment before."""
+AGREED_US = 50_000_000
+"""Microseconds in which a declaration is: 30 s without etcd, and a request that is under way."""
+
+Answered = Callable[[Method, bytes], None]
+
+
+class Client:
+    """The client ``number``. ``prepare`` is what it declares; :meth:`begin` is called when that is
+    there, and :meth:`ended` when the connection is gone."""
+
+    def __init__(self, world: ClusterWorld, number: int) -> None:
+        self.world = world
+        self.random = world.message_random
+        self.number = number
+        self.lives = 0
+        """Connections that it has had."""
+        self.eras: dict[str, int] = {}
+        """The eras of its node's homes when what is received now was sent."""
+        self._socket: ClientSocket | None = None
+        self._parser = FrameParser(frame_max=1 << 20)
+        self._assembler = ContentAssembler()
+        self._asked: deque[tuple[Method, int, Answered]] = deque()
+        self._answered_us = 0
+        self._is_stopped = False
+
+    def begin(self) -> None:
+        """Everything is declared."""
+        raise NotImplementedError
+
+    def event(self, method: Method, body: bytes) -> None:
+        """The broker has sent something that is no answer."""
+        raise NotImplementedError
+
+    def ended(self) -> None:
+        """The connection is gone."""
+        raise NotImplementedError
+
+    # The connection
+
+    @property
+    def process(self) -> NodeProcess:
+        """The process that it is connected to."""
+        assert self._socket is not None
+        return self._socket.process
+
+    def later(self, within_us: tuple[int, int], act: Callable[[], None]) -> None:
+        """Call ``act`` some time later, unless the connection is gone by then."""
+        life = self.lives
+
+        def come() -> None:
+            if self.lives == life and self._socket is not None:
+                act()
+
+        self.world.clock.after(self.random.randint(*within_us), come)
+
+    def hop_later(self) -> None:
+        """Connect to some node after a while."""
+        self.world.clock.after(self.random.randint(*HOP_US), self._hop)
+
+    def stop(self) -> None:
+        """Leave, and never come back."""
+        self._is_stopped = True
+        self.leave()
+
+    def leave(self) -> None:
+        """Close the socket, without a word."""
+        if self._socket is not None:
+            self._socket.close()
+            self.lost()
+
+    def lost(self) -> None:
+        """See :class:`~.client_socket.SocketReader`."""
+        self._socket = None
+        self._asked.clear()
+        self.ended()
+        if not self._is_stopped:
+            self.hop_later()
+
+    def _hop(self) -> None:
+        if self._is_stopped:
+            return
+        serving = [each for each in self.world.processes.values() if each.serves]
+        serving = [each for each in serving if not each.is_gone]
+        if not serving:
+            self.hop_later()
+            return
+        self.lives += 1
+        self.world.counts["client connections"] += 1
+        self._parser = FrameParser(frame_max=1 << 20)
+        self._assembler = ContentAssembler()
+        self._socket = ClientSocket(self.world, self.random.choice(serving), self)
+        self._answered_us = self.world.clock.now_us
+        login = f"\0{USER}\0{PASSWORD}".encode()
+        start_ok = ConnectionStartOk({"capabilities": CAPABILITIES}, "PLAIN", login)
+        tune_ok = ConnectionTuneOk(2047, FRAME_MAX, 0)
+        hello = [method_frame(0, each) for each in (start_ok, tune_ok, ConnectionOpen("/"))]
+        self._socket.send(PROTOCOL_HEADER + b"".join(hello))
+        self.ask(ChannelOpen())
+        *before, last = declarations()
+        for method in before:
+            self.ask(method)
+        self.ask(last, lambda method, body: self.begin())
+
+    # Methods
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send bytes, if there is a connection."""
+        if self._socket is not None:
+            self._socket.send(data)
+
+    def send(self, method: Method) -> None:
+        """Send a method that has no answer."""
+        self.send_bytes(method_frame(1, method))
+
+    def ask(self, method: Method, answered: Answered = lambda method, body: None) -> None:
+        """Send a method, and call ``answered`` with its answer."""
+        self._asked.append((method, self.world.clock.now_us, answered))
+        self.send(method)
+
+    def received(self, data: bytes, eras: dict[str, int]) -> None:
+        """See :class:`~.client_socket.SocketReader`."""
+        self.eras = eras
+        self._parser.receive_data(data)
+        while self._socket is not None and (frame := self._parser.next_frame()) is not None:
+            if frame.type is FrameType.HEARTBEAT:
+                continue
+            if frame.channel == 0:
+                command: Any = ContentAssembler().receive(frame)
+                if isinstance(command.method, ConnectionClose):
+                    self._closed(command.method)
+                continue
+            command = self._assembler.receive(frame)
+            if command is not None:
+                self._take(command.method, command.body)
+
+    def _take(self, method: Method, body: bytes) -> None:
+        if isinstance(method, ChannelClose):
+            self._closed(method)
+        elif isinstance(method, BasicDeliver | BasicAck | BasicNack | BasicCancel):
+            self.event(method, body)
+        else:
+            self._answered_us = self.world.clock.now_us
+            asked, _, answered = self._asked.popleft()
+            if not method.NAME.startswith(asked.NAME):
+                raise LawBroken(f"{asked} was answered by {method}")
+            self.world.counts["questions answered"] += 1
+            answered(method, body)
+
+    def _closed(self, method: ChannelClose | ConnectionClose) -> None:
+        self.world.counts[f"{method.NAME} {method.reply_code}"] += 1
+        if method.reply_code not in _EXPECTED:
+            raise LawBroken(f"client {self.number} at {self.process.name}: {method}")
+        self.leave()
+
+    # Liveness
+
+    @property
+    def is_owed(self) -> bool:
+        """True while its node is there and goes round: what it asks has to be answered."""
+        if self._socket is None or self._socket.process.is_gone:
+            return False
+        return self._socket.process.stands_since_us is None
+
+    def waits_us(self, since_us: int) -> int:
+        """Microseconds that its node has had for what was sent then."""
+        return self.world.clock.now_us - max(since_us, self.process.goes_since_us)
+
+    def hold_answered(self) -> None:
+        """What was asked is not too long ago."""
+        if not self.is_owed or not self._asked:
+            return
+        method, asked_us, _ = self._asked[0]
+        waited_us = self.waits_us(max(asked_us, self._answered_us))
+        self.world.counts["liveness, questions that wait"] += 1
+        if waited_us > (AGREED_US if _is_agreed_on(method) else ANSWERED_US):
+            raise LawBroken(
+                f"client {self.number} has waited {waited_us / 1_000_000:.1f} s for an answer of"
+                f" {self.process.name} to {method}"
+            )
+
+
+_EXPECTED = (403, 404, 530, 541)
+"""A home is down, or a queue is gone; the other nodes can't be asked; and the view of a node that
+is cut off may not have the user yet, or its permission."""
+
+
+def _is_agreed_on(method: Method) -> bool:
+    return method.NAME.startswith(("queue.", "exchange."))

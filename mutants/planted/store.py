@@ -16,7 +16,7 @@ from reference_broker.core.journal.journal import Entry, EntryColumns, EntrySour
 from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.machine import disk_pump, rewrite_pump
-from reference_broker.simulation.machine.backlog_pump import VirtualWorker
+from reference_broker.simulation.machine.virtual_worker import VirtualWorker
 from reference_broker.simulation.plan.fault_profile import Fault
 from reference_broker.store import Batch, Log, Operation
 from reference_broker.store.disk.ports import DeleteFile, Sync, SyncDirectory
@@ -277,7 +277,7 @@ def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
         RewritePlan, "carries", lambda self, base: base in [span.base for span in self.referenced]
     )
     # What is acked while a copy is made isn't baked into it.
-    patch.setattr(rewrite_pump, "OPERATION_US", (10_000, 200_000))
+    patch.setattr(rewrite_pump, "STEP_US", (10_000, 200_000))
 
 
 @mutant("rebuild", showed_at=35)
@@ -299,7 +299,7 @@ def drained_segments_stay(patch: pytest.MonkeyPatch) -> None:
 @mutant("disk use", showed_at=3)
 def copies_left_behind(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recovery, "COPY_SUFFIX", ".nothing")
-    patch.setattr(rewrite_pump, "OPERATION_US", (100_000, 800_000))
+    patch.setattr(rewrite_pump, "STEP_US", (100_000, 800_000))
 
 
 @mutant("content", worlds=with_a_bit_flipped, showed_at=3)

@@ -179,6 +179,10 @@ class World:
         if chunk_bytes < CHUNK_BYTES:
             counts["runs with small chunks"] += 1
             counts["messages in small chunks"] += self.history.larger_than(chunk_bytes)
+        counts[f"runs with copies made {self.scenario.broker.copying.value}"] += 1
+        counts["runs with a limit of the free space"] += (
+            self.scenario.broker.disk_free_limit_bytes > 0
+        )
         system = self.scenario.broker.system
         if system is not None:
             counts["runs through the data folder"] += 1

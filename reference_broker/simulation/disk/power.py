@@ -71,6 +71,13 @@ class PoweredDisk(SimulatedDisk):
         """Have the next operation on a copy of a segment fail."""
         self._copy_fails = True
 
+    def free_bytes(self) -> int:
+        if self.full:
+            return 0
+        if self.capacity_bytes is not None:
+            return max(self.capacity_bytes - self.size_bytes, 0)
+        return super().free_bytes()
+
     def read_range(self, file: str, offset: int, size_bytes: int) -> bytes:
         self.need_readable(file)
         return super().read_range(file, offset, size_bytes)

@@ -20,6 +20,8 @@ from reference_broker.core.connection.connection import Connection
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.work.budget import Budget
+from reference_broker.runtime.disk.disk_retry import DiskRetry
+from reference_broker.runtime.disk.disk_space import DiskSpace
 from reference_broker.runtime.process.timers import TickTimer
 from reference_broker.runtime.process.turn_end import end_turn
 from reference_broker.simulation.disk.inspection import reads_met
@@ -36,9 +38,6 @@ from reference_broker.store.start.restore import restore, resume
 SOCKET_BUFFER_BYTES = 16 * 1024
 """Bytes that a socket takes before it asks the broker to wait: little, so that slow readers
 matter."""
-
-DISK_RETRY_US = 1_000_000
-"""Microseconds between two tries of a full disk."""
 
 NEXT_TURN_US = (1, 400)
 """Microseconds until the next turn, while work is left over: batches are synced and ticks are due
@@ -92,8 +91,8 @@ class _Socket:
 
 
 class Node:
-    """A running broker; ``full`` while it waits for room on its disk. ``failed`` is called when the
-    disk did: the process promises nothing any more, and has to be crashed."""
+    """A running broker. ``failed`` is called when the disk did: the process promises nothing any
+    more, and has to be crashed."""
 
     def __init__(
         self,
@@ -107,8 +106,8 @@ class Node:
         wiretap: Wiretap,
         failed: Callable[[], None],
     ) -> None:
-        self.full = False
         self._alive = True
+        self._closing = False
         self._clock = clock
         self._wall = WallClock(clock.mono_s(), clock.system_us)
         self._random = random
@@ -118,7 +117,7 @@ class Node:
         self._failed = failed
         self._sockets: dict[int, _Socket] = {}
         self._timer = TickTimer(clock.call_at, self._tick)
-        self._disk_retry_armed = False
+        self._disk_retry = DiskRetry(clock.call_later, self._is_short_of_disk, self.retry_disk)
         self._memory_alarm = False
         self._counts: Counter[str] = Counter()
         users = UserStore()
@@ -148,8 +147,12 @@ class Node:
             lambda: disk.slow_sync_chance,
         )
         self._backlog = BacklogPump(clock, random, log, folder.access(), self)
-        self._rewriter = RewritePump(clock, random, log, folder.access(), self._pump.kick)
-        self.spare_made(missing=log.spare_missing)
+        self._rewriter = RewritePump(
+            clock, random, log, folder.access(), self._pump.kick, plan.copying
+        )
+        self._space = DiskSpace(
+            clock.call_later, folder.free_bytes, plan.disk_free_limit_bytes, log, self
+        )
         self._turn()
 
     @property
@@ -197,27 +200,31 @@ class Node:
     # From the disk
 
     def synced(self, position: int) -> None:
-        self.full = False
-        self._rewriter.synced()
+        if not self._closing:
+            self._rewriter.synced()
         self.broker.synced(position, *self.now())
         self._turn()
 
-    def spare_made(self, *, missing: bool) -> None:
-        if missing:
-            self._counts["spares missing"] += 1
-            self.broker.disk_low(*self.now())
-            self._retry_disk_later()
-        else:
-            self.broker.disk_recovered(*self.now())
-        self._turn()
+    def spare_made(self, missing: bool) -> None:
+        self._counts["spares missing"] += missing
+        if not self._closing:
+            self._space.spare_made(missing)
 
     def disk_full(self) -> None:
-        if not self.full:
-            self.full = True
-            self._counts["full logs"] += 1
-            self.broker.disk_full(*self.now())
-            self._retry_disk_later()
-            self._turn()
+        self._counts["full logs"] += 1
+        self.broker.disk_full(*self.now())
+        self._turn()
+        self._disk_retry.later()
+
+    def disk_low(self) -> None:
+        self._counts["disk alarms"] += 1
+        self.broker.disk_low(*self.now())
+        self._turn()
+        self._disk_retry.later()
+
+    def disk_recovered(self) -> None:
+        self.broker.disk_recovered(*self.now())
+        self._turn()
 
     def fetched(self, answers: list[Fetched]) -> None:
         self._counts += reads_met(self.broker, answers)
@@ -229,29 +236,22 @@ class Node:
         self._turn()
         self._failed()
 
+    def _is_short_of_disk(self) -> bool:
+        return Alarm.DISK in self.broker.alarms.on
+
     def retry_disk(self) -> None:
         """Try again what the disk had no room for. The node does so by itself from time to time."""
-        self.log.retry_spare()
-        if not (self.full or self.log.spare_missing):
-            self.broker.disk_recovered(*self.now())
-        self._pump.kick()
-
-    def _retry_disk_later(self) -> None:
-        if not self._disk_retry_armed:
-            self._disk_retry_armed = True
-            self._clock.after(DISK_RETRY_US, self._retry_disk)
-
-    def _retry_disk(self) -> None:
-        self._disk_retry_armed = False
-        if self._alive and Alarm.DISK in self.broker.alarms.on:
-            self.retry_disk()
-            self._retry_disk_later()
+        self._counts["tries of a full disk"] += 1
+        self._space.retry()
+        self._kick_disk()
 
     # The end
 
     def crash(self) -> None:
         """End the process, from one moment to the next."""
         self._alive = False
+        self._disk_retry.close()
+        self._space.close()
         for pump in (self._rewriter, self._backlog, self._pump):
             pump.stop()
         for socket in self._sockets.values():
@@ -263,7 +263,10 @@ class Node:
         self.broker.close("shutdown", *self.now())
         self._turn()
         self._complete_work()
-        self._rewriter.stop()
+        self._closing = True
+        self._disk_retry.close()
+        self._space.close()
+        self._rewriter.close()
         self._backlog.close()
         clean = self._pump.end(clean=not self.broker.has_work)
         self._folder.close()

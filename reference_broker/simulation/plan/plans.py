@@ -147,6 +147,17 @@ class Syncing(Enum):
     """None, as on a disk that is always slow."""
 
 
+class Copying(Enum):
+    """Ways of the worker to make the copy of a segment that is rewritten."""
+
+    BY_STEP = "by step"
+    """One operation of the disk after the other."""
+    AT_ONCE = "at once"
+    """All of it between two events, like a thread that nobody disturbs."""
+    SLOWLY = "slowly"
+    """By step, on a disk that takes most of a second for a small segment."""
+
+
 @dataclass(frozen=True, slots=True)
 class SystemPlan:
     """The broker has its disk as it has it outside: through the runtime's data folder, and calls of
@@ -176,6 +187,9 @@ class BrokerPlan:
     system: SystemPlan | None = None
     """Without it, operations of the store go to the disk as they are, and any of the small batches
     are the loop's."""
+    copying: Copying = Copying.BY_STEP
+    disk_free_limit_bytes: int = 0
+    """With less free on the disk publishers are blocked. It has plenty until it is full."""
 
 
 @dataclass(frozen=True, slots=True)

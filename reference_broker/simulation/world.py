@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from random import Random
 
+from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
 from reference_broker.simulation.clients.client import Session
 from reference_broker.simulation.clients.features import FEATURES, FeatureActor
@@ -35,6 +36,7 @@ from reference_broker.simulation.watch.calm import (
     LATE_MS,
     judge,
     judge_overdue,
+    judge_room,
 )
 from reference_broker.simulation.watch.checkers import (
     AckChecker,
@@ -301,6 +303,8 @@ class World:
             each.rest()
         self.clock.run(self.clock.now_us + CALM_REST_US)
         broker = self._running.broker
+        has_room = self.disk.capacity_bytes is None
+        judge_room(alarm_on=Alarm.DISK in broker.alarms.on, has_room=has_room)
         now_ms, is_blocked = self.clock.wall_ms(), bool(broker.alarms.on)
         self.history.calm(is_blocked=is_blocked)
         standings = [each.standing for each in everybody if isinstance(each, Actor)]

@@ -29,7 +29,7 @@ from reference_broker.simulation.machine.faults import FaultInjector
 from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.node import Node
-from reference_broker.simulation.plan.plans import ClientPlan, Scenario
+from reference_broker.simulation.plan.plans import ClientPlan, Copying, Scenario
 from reference_broker.simulation.watch.calm import (
     CALM_REST_US,
     CALM_US,
@@ -89,6 +89,7 @@ class World:
         self.durability = DurabilityChecker(queues, self.clock)
         self.history = History(_checkers(scenario, self.durability, self.clock), self.clock)
         self.disk = disk or self._new_disk()
+        self.disk.copies_slowly = scenario.broker.copying is Copying.SLOWLY
         self.machine = Machine(
             self.clock,
             self._random("machine"),

@@ -44,6 +44,8 @@ class PoweredDisk(SimulatedDisk):
         As above."""
         self.capacity_bytes = capacity_bytes
         self.slow_sync_chance = 0.0
+        self.copies_slowly = False
+        """True where whoever plays the time of a copy should take much of it."""
         self.counts: Counter[str] = Counter()
         """Counts of calls of the system, where there is one."""
         self._copy_fails = False

@@ -148,7 +148,13 @@ class Node:
         )
         self._backlog = BacklogPump(clock, random, log, folder.access(), self)
         self._rewriter = RewritePump(
-            clock, random, log, folder.access(), self._pump.kick, plan.copying
+            clock,
+            random,
+            log,
+            folder.access(),
+            self._pump.kick,
+            plan.copying,
+            lambda: disk.copies_slowly,
         )
         self._space = DiskSpace(
             clock.call_later, folder.free_bytes, plan.disk_free_limit_bytes, log, self

@@ -36,6 +36,7 @@ class RewritePump(Rewriter):
         disk: Disk,
         kick_disk: Callable[[], None],
         copying: Copying = Copying.BY_STEP,
+        copies_slowly: Callable[[], bool] = lambda: False,
     ) -> None:
         self.counts: Counter[str] = Counter()
         looks = Looks(INTERVAL_S, random.choice(LOOKS))
@@ -43,8 +44,9 @@ class RewritePump(Rewriter):
         if copying is Copying.AT_ONCE:
             self._worker = VirtualWorker(clock, random)
         else:
-            step_us = SLOW_STEP_US if copying is Copying.SLOWLY else STEP_US
-            self._worker = StepwiseWorker(clock, random, disk, step_us)
+            self._worker = StepwiseWorker(
+                clock, random, disk, lambda: SLOW_STEP_US if copies_slowly() else STEP_US
+            )
             disk = self._worker.disk
         super().__init__(log, disk, self._worker, clock.call_later, kick_disk, looks)
         self.synced()

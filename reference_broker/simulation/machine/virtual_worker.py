@@ -86,7 +86,7 @@ class VirtualWorker:
 
 class StepwiseWorker:
     """Does one job at a time, and each of its steps on a disk of its own at a time of its own: a
-    crash, or a request, may come between any two. ``step_us`` is how long one takes.
+    crash, or a request, may come between any two. ``step_us`` says how long one takes.
 
     A job is done over :attr:`disk`. It is rehearsed first, so what it reads it reads at once; then
     it is performed step by step. Where one fails the job is done again up to there, and meets that
@@ -94,7 +94,11 @@ class StepwiseWorker:
     """
 
     def __init__(
-        self, clock: SimulatedClock, random: Random, disk: Disk, step_us: tuple[int, int]
+        self,
+        clock: SimulatedClock,
+        random: Random,
+        disk: Disk,
+        step_us: Callable[[], tuple[int, int]],
     ) -> None:
         self.disk = RehearsedDisk(disk)
         self._clock = clock
@@ -128,7 +132,7 @@ class StepwiseWorker:
 
     def _go_on(self) -> None:
         if self._performed < len(self.disk.steps):
-            self._later(self._random.randint(*self._step_us), self._step)
+            self._later(self._random.randint(*self._step_us()), self._step)
         else:
             self._later(ANSWER_US, self._tell)
 

@@ -155,7 +155,8 @@ class Copying(Enum):
     AT_ONCE = "at once"
     """All of it between two events, like a thread that nobody disturbs."""
     SLOWLY = "slowly"
-    """By step, on a disk that takes most of a second for a small segment."""
+    """By step, on a disk that takes most of a second for a small segment, until nothing fails any
+    more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from reference_broker.runtime.disk.rewriter import RETRY_S
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.disk_pump import DiskPump
-from reference_broker.simulation.machine.rewrite_pump import RewritePump
+from reference_broker.simulation.machine.rewrite_pump import SLOW_STEP_US, RewritePump
 from reference_broker.simulation.plan.plans import Copying
 from reference_broker.store import open_log
 from reference_broker.store.format.segment import COPY_SUFFIX
@@ -25,7 +25,7 @@ RETRY_US = int(RETRY_S * 1_000_000)
 class Rig:
     """A log with one message in ten left, and what rewrites it."""
 
-    def __init__(self, copying: Copying = Copying.BY_STEP) -> None:
+    def __init__(self, copying: Copying = Copying.BY_STEP, *, slowly: bool = False) -> None:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
         self.log, _ = open_log(self.disk, segment_bytes=SEGMENT_BYTES)
@@ -43,8 +43,15 @@ class Rig:
                 self.log.ack(1, sequence, position, stored)
                 self.index.forget(sequence)
         self.run()
+        self.made_us = self.clock.now_us
         self.pump = RewritePump(
-            self.clock, Random(2), self.log, self.disk, self.disk_pump.kick, copying
+            self.clock,
+            Random(2),
+            self.log,
+            self.disk,
+            self.disk_pump.kick,
+            copying,
+            lambda: slowly,
         )
 
     def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
@@ -130,3 +137,13 @@ def test_a_clean_stop_ends_the_copy_and_drops_it(copying: Copying) -> None:
     assert rig.disk.operations == operations
     assert rig.pump.counts["rewrites"] == 0
     assert rig.log.begin_rewrite() is not None, "the log would begin it anew"
+
+
+def test_a_disk_may_be_slow_with_copies() -> None:
+    took_us = []
+    for slowly in (False, True):
+        rig = Rig(slowly=slowly)
+        while not rig.pump.counts["rewrites"]:
+            rig.run(1_000)
+        took_us.append(rig.clock.now_us - rig.made_us)
+    assert took_us[1] > took_us[0] + 2 * SLOW_STEP_US[0]

@@ -22,7 +22,7 @@ class Rig:
     def __init__(self) -> None:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
-        self.worker = StepwiseWorker(self.clock, Random(1), self.disk, STEP_US)
+        self.worker = StepwiseWorker(self.clock, Random(1), self.disk, lambda: STEP_US)
         self.said: list[object] = []
 
     def submit(self) -> None:

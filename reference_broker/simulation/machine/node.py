@@ -22,6 +22,8 @@ from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.work.budget import Budget
 from reference_broker.runtime.disk.disk_retry import DiskRetry
 from reference_broker.runtime.disk.disk_space import DiskSpace
+from reference_broker.runtime.net.connection_protocol import ConnectionProtocol
+from reference_broker.runtime.net.lost_sockets import LostSockets
 from reference_broker.runtime.process.timers import TickTimer
 from reference_broker.runtime.process.turn_end import end_turn
 from reference_broker.simulation.disk.inspection import reads_met
@@ -31,13 +33,10 @@ from reference_broker.simulation.machine.backlog_pump import BacklogPump
 from reference_broker.simulation.machine.disk_pump import DiskPump
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.rewrite_pump import RewritePump
+from reference_broker.simulation.machine.socket import SimulatedSocket, SocketLoop, Wiretap
 from reference_broker.simulation.plan.plans import BrokerPlan, Syncing
 from reference_broker.store import Log, RecoveredLog
 from reference_broker.store.start.restore import restore, resume
-
-SOCKET_BUFFER_BYTES = 16 * 1024
-"""Bytes that a socket takes before it asks the broker to wait: little, so that slow readers
-matter."""
 
 NEXT_TURN_US = (1, 400)
 """Microseconds until the next turn, while work is left over: batches are synced and ticks are due
@@ -47,9 +46,6 @@ TURNS_OF_A_STOP = (100_000, 100_000, 3)
 """Turns that a stop may have for the work that is left over: enough for all of it, or too few."""
 
 USER = "guest"
-
-Wiretap = Callable[[Link, bytes], None]
-"""Called with the bytes that the broker sends, at the end of the input that made it do so."""
 
 
 def establish(broker: Broker, vhosts: Sequence[str]) -> None:
@@ -69,25 +65,6 @@ def establish(broker: Broker, vhosts: Sequence[str]) -> None:
 
 def _user() -> User:
     return User(USER, hash_password(USER.encode(), b"salt"), loopback_only=True)
-
-
-class _Socket:
-    """The broker's end of one link."""
-
-    __slots__ = ("_flush", "connection", "finished", "full", "link", "reading")
-
-    def __init__(
-        self, link: Link, connection: Connection, flush: Callable[[_Socket], None]
-    ) -> None:
-        self._flush = flush
-        self.link = link
-        self.connection = connection
-        self.full = False
-        self.reading = True
-        self.finished = False
-
-    def flush(self) -> None:
-        self._flush(self)
 
 
 class Node:
@@ -115,7 +92,13 @@ class Node:
         self._folder = folder
         self._wiretap = wiretap
         self._failed = failed
-        self._sockets: dict[int, _Socket] = {}
+        self._loop = SocketLoop(clock)
+        self._sockets: dict[int, SimulatedSocket] = {}
+        """By the number of their link."""
+        self._protocols: dict[int, ConnectionProtocol] = {}
+        self._lost = LostSockets()
+        self.turn = 0
+        self._turn_wanted = self._turn_ends = False
         self._timer = TickTimer(clock.call_at, self._tick)
         self._disk_retry = DiskRetry(clock.call_later, self._is_short_of_disk, self.retry_disk)
         self._memory_alarm = False
@@ -159,7 +142,7 @@ class Node:
         self._space = DiskSpace(
             clock.call_later, folder.free_bytes, plan.disk_free_limit_bytes, log, self
         )
-        self._turn()
+        self.input_handled()
 
     @property
     def counts(self) -> Counter[str]:
@@ -175,33 +158,56 @@ class Node:
 
     def connect(self, link: Link) -> None:
         """A client connected over ``link``."""
-        peer = Peer("127.0.0.1", 49_152 + link.number % 16_384, "127.0.0.1", 5672)
-        connection = self.broker.connect(peer, *self.now())
-        self._sockets[connection.id] = socket = _Socket(link, connection, self._flush)
-        link.to_client.moved = lambda: self._room(socket)
-        self._turn()
+        socket = self._sockets[link.number] = SimulatedSocket(link, self._wiretap)
+        socket.begin(self, self._loop)
 
     def receive(self, link: Link, data: bytes) -> None:
         """Bytes arrived."""
-        socket = self._socket_of(link)
+        socket = self._sockets.get(link.number)
         if socket is not None:
-            socket.connection.receive_data(data, *self.now())
-            self._turn()
+            socket.received(data)
 
     def receive_eof(self, link: Link) -> None:
         """The link ended."""
-        socket = self._socket_of(link)
+        socket = self._sockets.pop(link.number, None)
         if socket is not None:
-            socket.connection.receive_eof(*self.now())
-            del self._sockets[socket.connection.id]
-            self._turn()
+            socket.ended()
 
     def administer(self, act: Callable[[Broker], None]) -> None:
         """Have an operator do something, as over HTTP."""
         self.broker.begin(*self.now())
         act(self.broker)
         self.broker.finish()
-        self._turn()
+        self.input_handled()
+
+    # From the sockets (ConnectionHost)
+
+    def connected(self, protocol: ConnectionProtocol, peer: Peer) -> Connection:
+        connection = self.broker.connect(peer, *self.now())
+        self._protocols[connection.id] = protocol
+        self.input_handled()
+        return connection
+
+    def lost(self, protocol: ConnectionProtocol) -> None:
+        self._lost.add(protocol)
+        self.input_handled()
+
+    def disconnected(self, protocol: ConnectionProtocol) -> None:
+        del self._protocols[protocol.connection.id]
+
+    def input(self, cause: str) -> tuple[float, int]:
+        return self.now()
+
+    def input_handled(self) -> None:
+        """End the turn now, or have the one that ends be followed by another."""
+        self._turn_wanted = True
+        if self._turn_ends:
+            return
+        self._turn_ends = True
+        while self._turn_wanted:
+            self._turn_wanted = False
+            self._end_turn()
+        self._turn_ends = False
 
     # From the disk
 
@@ -209,7 +215,7 @@ class Node:
         if not self._closing:
             self._rewriter.synced()
         self.broker.synced(position, *self.now())
-        self._turn()
+        self.input_handled()
 
     def spare_made(self, missing: bool) -> None:
         self._counts["spares missing"] += missing
@@ -219,27 +225,27 @@ class Node:
     def disk_full(self) -> None:
         self._counts["full logs"] += 1
         self.broker.disk_full(*self.now())
-        self._turn()
+        self.input_handled()
         self._disk_retry.later()
 
     def disk_low(self) -> None:
         self._counts["disk alarms"] += 1
         self.broker.disk_low(*self.now())
-        self._turn()
+        self.input_handled()
         self._disk_retry.later()
 
     def disk_recovered(self) -> None:
         self.broker.disk_recovered(*self.now())
-        self._turn()
+        self.input_handled()
 
     def fetched(self, answers: list[Fetched]) -> None:
         self._counts += reads_met(self.broker, answers)
         self.broker.fetched(answers, *self.now())
-        self._turn()
+        self.input_handled()
 
     def disk_failed(self) -> None:
         self.broker.disk_failed(*self.now())
-        self._turn()
+        self.input_handled()
         self._failed()
 
     def _is_short_of_disk(self) -> bool:
@@ -260,14 +266,13 @@ class Node:
         self._space.close()
         for pump in (self._rewriter, self._backlog, self._pump):
             pump.stop()
-        for socket in self._sockets.values():
-            socket.link.broker_gone()
+        self._part(finish=False)
 
     def stop(self) -> bool:
         """Stop on purpose: close every connection, give back what they held as far as there is time
         for it, write what is pending. Returns true if that was all."""
         self.broker.close("shutdown", *self.now())
-        self._turn()
+        self.input_handled()
         self._complete_work()
         self._closing = True
         self._disk_retry.close()
@@ -277,10 +282,13 @@ class Node:
         clean = self._pump.end(clean=not self.broker.has_work)
         self._folder.close()
         self._alive = False
-        for socket in self._sockets.values():
-            socket.link.to_broker.close()
-            socket.link.to_client.finish()
+        self._part(finish=True)
         return clean
+
+    def _part(self, *, finish: bool) -> None:
+        for socket in self._sockets.values():
+            socket.vanish(finish=finish)
+        self._sockets.clear()
 
     def _complete_work(self) -> None:
         if not self.broker.has_work:
@@ -289,17 +297,14 @@ class Node:
         while self.broker.has_work and turns:
             turns -= 1
             self.broker.go_on(*self.now())
-            self._turn()
+            self.input_handled()
 
     # The turn's end
 
-    def _socket_of(self, link: Link) -> _Socket | None:
-        if not self._alive:
-            return None
-        return next((each for each in self._sockets.values() if each.link is link), None)
-
-    def _turn(self) -> None:
-        end_turn(self.broker, self._sockets, self._kick_disk, self._timer.arm)
+    def _end_turn(self) -> None:
+        self.turn += 1
+        self._lost.end_some()
+        end_turn(self.broker, self._protocols, self._kick_disk, self._timer.arm)
         alarm = Alarm.MEMORY in self.broker.alarms.on
         self._counts["memory alarms"] += alarm and not self._memory_alarm
         self._memory_alarm = alarm
@@ -313,36 +318,7 @@ class Node:
         if self._alive and self.broker.has_work:
             self._counts["turns of work left over"] += 1
             self.broker.go_on(*self.now())
-            self._turn()
-
-    def _flush(self, socket: _Socket) -> None:
-        connection = socket.connection
-        while connection.output and (connection.closed or not socket.full):
-            data = b"".join(connection.take_output())
-            self._wiretap(socket.link, data)
-            socket.link.to_client.send(data)
-            if socket.link.to_client.waiting_bytes > SOCKET_BUFFER_BYTES:
-                socket.full = True
-                connection.pause_writing()
-            elif connection.starved:
-                connection.resume_writing(*self.now())
-        if connection.wants_reading != socket.reading:
-            socket.reading = connection.wants_reading
-            if socket.reading:
-                socket.link.to_broker.release()
-            else:
-                socket.link.to_broker.hold()
-        if connection.closed and not socket.finished:
-            socket.finished = True
-            socket.link.to_client.finish()
-
-    def _room(self, socket: _Socket) -> None:
-        if not self._alive or not socket.full:
-            return
-        if socket.link.to_client.waiting_bytes <= SOCKET_BUFFER_BYTES // 2:
-            socket.full = False
-            socket.connection.resume_writing(*self.now())
-            self._turn()
+            self.input_handled()
 
     def _kick_disk(self) -> None:
         self._pump.kick()
@@ -351,4 +327,4 @@ class Node:
     def _tick(self) -> None:
         if self._alive:
             self.broker.tick(*self.now())
-            self._turn()
+            self.input_handled()

@@ -12,6 +12,7 @@ from random import Random
 
 from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
+from reference_broker.runtime.net.paced_output import PORTION_BYTES
 from reference_broker.simulation.clients.client import Session
 from reference_broker.simulation.clients.features import FEATURES, FeatureActor
 from reference_broker.simulation.clients.tap import Tap
@@ -29,6 +30,7 @@ from reference_broker.simulation.machine.faults import FaultInjector
 from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.node import Node
+from reference_broker.simulation.machine.portions import small_portions
 from reference_broker.simulation.plan.plans import ClientPlan, Copying, Scenario
 from reference_broker.simulation.watch.calm import (
     CALM_REST_US,
@@ -123,7 +125,8 @@ class World:
     def run(self) -> None:
         """Both phases. Raises :exc:`Violation` where a law is broken, and whatever the broker
         itself raises, which it never should."""
-        with small_chunks(self.scenario.broker.chunk_bytes):
+        broker = self.scenario.broker
+        with small_chunks(broker.chunk_bytes), small_portions(broker.portion_bytes):
             self._run()
 
     def _run(self) -> None:
@@ -182,6 +185,7 @@ class World:
         if chunk_bytes < CHUNK_BYTES:
             counts["runs with small chunks"] += 1
             counts["messages in small chunks"] += self.history.larger_than(chunk_bytes)
+        counts["runs with small portions"] += self.scenario.broker.portion_bytes < PORTION_BYTES
         counts[f"runs with copies made {self.scenario.broker.copying.value}"] += 1
         counts["runs with a limit of the free space"] += (
             self.scenario.broker.disk_free_limit_bytes > 0

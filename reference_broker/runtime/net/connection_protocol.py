@@ -105,7 +105,7 @@ class ConnectionProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=DELIVERY_OUTPUT_BYTES_MAX)
-        self._output = PacedOutput(self._transport)
+        self._output = self._paced(self._transport)
         peer = self._peer_of(transport)
         connection = None if peer is None else self._host.connected(self, peer)
         if connection is None:
@@ -113,6 +113,9 @@ class ConnectionProtocol(asyncio.Protocol):
             self._transport.abort()
         else:
             self.connection = connection
+
+    def _paced(self, transport: asyncio.Transport) -> PacedOutput:
+        return PacedOutput(transport)
 
     def data_received(self, data: bytes) -> None:
         if not self.is_refused:

@@ -5,8 +5,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
-from reference_broker.runtime.net.connection_protocol import ConnectionHost, ConnectionProtocol
+from reference_broker.core.message.content_frames import Piece
+from reference_broker.runtime.net.connection_protocol import (
+    ConnectionHost,
+    ConnectionProtocol,
+    SocketTimers,
+)
+from reference_broker.runtime.net.paced_output import PacedOutput
 from reference_broker.runtime.process.timers import Timer
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.network import Link
@@ -19,12 +26,36 @@ _PORTS = 16_384
 _FIRST_PORT = 49_152
 
 Wiretap = Callable[[Link, bytes], None]
-"""Called with the bytes that the broker sends, when it hands them to its socket."""
+"""Called with the bytes that the broker sends, at the end of the input that made it do so."""
+
+
+class TappedOutput(PacedOutput):
+    """The output of one connection, of which somebody hears what is sent. What waits here for its
+    turn is on its way: if the process is gone, so is that."""
+
+    __slots__ = ("_tap",)
+
+    def __init__(self, transport: asyncio.WriteTransport, tap: Callable[[bytes], None]) -> None:
+        super().__init__(transport)
+        self._tap = tap
+
+    def write(self, pieces: list[Piece], size: int) -> None:
+        self._tap(b"".join(pieces))
+        super().write(pieces, size)
 
 
 class SocketProtocol(ConnectionProtocol):
     """The glue, but for errors of the broker: here each is a finding, and goes on to whoever runs
     this."""
+
+    def __init__(
+        self, host: ConnectionHost, loop: SocketTimers, tap: Callable[[bytes], None]
+    ) -> None:
+        super().__init__(host, loop)
+        self._tap = tap
+
+    def _paced(self, transport: asyncio.Transport) -> PacedOutput:
+        return TappedOutput(transport, self._tap)
 
     def _guarded(self, step: Callable[[], None]) -> None:
         step()
@@ -60,7 +91,7 @@ class SimulatedSocket(asyncio.Transport):
     def begin(self, host: ConnectionHost, loop: SocketLoop) -> None:
         """Serve a client that has just connected."""
         self._link.to_client.moved = self._moved
-        self._protocol = SocketProtocol(host, loop)
+        self._protocol = SocketProtocol(host, loop, partial(self._wiretap, self._link))
         self._protocol.connection_made(self)
 
     def received(self, data: bytes) -> None:
@@ -93,9 +124,7 @@ class SimulatedSocket(asyncio.Transport):
         return self._link.to_client.waiting_bytes
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        sent = bytes(data)
-        self._wiretap(self._link, sent)
-        self._link.to_client.send(sent)
+        self._link.to_client.send(bytes(data))
         if not self._full and self.get_write_buffer_size() > SOCKET_BUFFER_BYTES:
             self._full = True
             self._protocol.pause_writing()

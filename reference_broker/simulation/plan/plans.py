@@ -18,6 +18,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.work.budget import UNLIMITED_UNITS
+from reference_broker.runtime.net.paced_output import PORTION_BYTES
 from reference_broker.simulation.plan.fault_profile import MIXED, FaultProfile
 from reference_broker.store.format.record import CHUNK_BYTES
 
@@ -188,6 +189,8 @@ class BrokerPlan:
     system: SystemPlan | None = None
     """Without it, operations of the store go to the disk as they are, and any of the small batches
     are the loop's."""
+    portion_bytes: int = PORTION_BYTES
+    """Bytes above which output goes to its socket in portions, and of one read in a turn."""
     copying: Copying = Copying.BY_STEP
     disk_free_limit_bytes: int = 0
     """With less free on the disk publishers are blocked. It has plenty until it is full."""

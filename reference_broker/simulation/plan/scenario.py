@@ -76,6 +76,11 @@ FREE_LIMIT_CHANCE = 0.5
 
 FREE_LIMIT_BYTES = 50 * MIB
 
+SMALL_PORTIONS_CHANCE = 0.25
+"""Share of the seeds whose sockets are written and read in small portions."""
+
+SMALL_PORTIONS_BYTES = (60, 500, 3_000)
+
 _DEAD = "dead-"
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
@@ -106,7 +111,7 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
     scenario = with_transient_letters(with_turns(with_paging(with_runs(scenario))))
-    scenario = with_free_limit(with_copying(with_system(scenario)))
+    scenario = with_portions(with_free_limit(with_copying(with_system(scenario))))
     once = Random(f"declarations/{seed}").random() < DECLARES_ONCE_CHANCE
     # Where a bit is flipped, a definition may be what it damages.
     scenario = replace(scenario, declares_once=once and not scenario.bit_rot)
@@ -198,6 +203,16 @@ def with_free_limit(scenario: Scenario, chance: float = FREE_LIMIT_CHANCE) -> Sc
     has_limit = Random(f"free limit/{scenario.seed}").random() < chance
     limit_bytes = FREE_LIMIT_BYTES if has_limit else 0
     return replace(scenario, broker=replace(scenario.broker, disk_free_limit_bytes=limit_bytes))
+
+
+def with_portions(scenario: Scenario, chance: float = SMALL_PORTIONS_CHANCE) -> Scenario:
+    """With that ``chance``, as the seed has it, the scenario with sockets that are written and read
+    in small portions."""
+    random = Random(f"portions/{scenario.seed}")
+    if random.random() >= chance:
+        return scenario
+    broker = replace(scenario.broker, portion_bytes=random.choice(SMALL_PORTIONS_BYTES))
+    return replace(scenario, broker=broker)
 
 
 def _features(seed: int) -> list[str]:

@@ -11,6 +11,7 @@ from reference_broker.core.connection.connection import Connection
 from reference_broker.runtime.net.connection_protocol import CLOSE_LINGER_S, ConnectionProtocol
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.network import Link, Stream
+from reference_broker.simulation.machine.portions import small_portions
 from reference_broker.simulation.machine.socket import (
     SOCKET_BUFFER_BYTES,
     SimulatedSocket,
@@ -156,3 +157,16 @@ def test_an_error_of_the_broker_goes_on_to_whoever_runs_it(
     rig.link.to_broker.send(method_frame(0, ConnectionStartOk()))
     with pytest.raises(ZeroDivisionError):
         rig.run()
+
+
+def test_what_waits_for_its_portion_counts_as_sent() -> None:
+    rig = Rig()
+    rig.link.to_client.stall(2 * SECOND_US)
+    large = bytes(8 * SOCKET_BUFFER_BYTES)
+    with small_portions(2 * SOCKET_BUFFER_BYTES):
+        rig.connection.write(large)
+        rig.input_handled()
+        assert rig.tapped == large
+        assert rig.socket.get_write_buffer_size() == 2 * SOCKET_BUFFER_BYTES
+        rig.run(10)
+    assert rig.received == large

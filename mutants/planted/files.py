@@ -137,7 +137,7 @@ def copies_wait_for_somebody_to_write(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("disk use", showed_at=12)
 def one_look_is_all_there_is(patch: pytest.MonkeyPatch) -> None:
-    """Where a look finds nothing that is worth it yet, the next is at the next sync."""
+    """No look follows one that has found nothing worth it, unless something is synced."""
     begin = Rewriter._begin
 
     def once(self: Rewriter) -> None:

@@ -40,7 +40,7 @@ def who_is_gone_is_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 @mutant(worlds=in_small_portions, showed_at=3)
 def a_portion_ends_with_a_whole_piece(patch: pytest.MonkeyPatch) -> None:
-    """What is left of a piece that is cut is dropped."""
+    """The rest of a piece that is cut is dropped."""
 
     def portion(self: PacedOutput) -> list[Piece]:
         taken: list[Piece] = []

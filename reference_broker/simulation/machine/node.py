@@ -67,6 +67,20 @@ def _user() -> User:
     return User(USER, hash_password(USER.encode(), b"salt"), loopback_only=True)
 
 
+def _new_broker(log: Log, plan: BrokerPlan, secret: bytes) -> Broker:
+    users = UserStore()
+    users.add(_user())
+    return Broker(
+        log,
+        users,
+        limits=Limits(memory_high_watermark_bytes=plan.memory_bytes),
+        window=MemoryWindow(plan.window_bytes),
+        version="simulated",
+        secret=secret,
+        budget=Budget(plan.turn_units),
+    )
+
+
 class Node:
     """A running broker. ``failed`` is called when the disk did: the process promises nothing any
     more, and has to be crashed."""
@@ -94,7 +108,7 @@ class Node:
         self._failed = failed
         self._loop = SocketLoop(clock)
         self._sockets: dict[int, SimulatedSocket] = {}
-        """By the number of their link."""
+        """By the number of their link, those that the broker has closed included."""
         self._protocols: dict[int, ConnectionProtocol] = {}
         self._lost = LostSockets()
         self.turn = 0
@@ -103,23 +117,19 @@ class Node:
         self._disk_retry = DiskRetry(clock.call_later, self._is_short_of_disk, self.retry_disk)
         self._memory_alarm = False
         self._counts: Counter[str] = Counter()
-        users = UserStore()
-        users.add(_user())
         self.log = log
-        self.broker = Broker(
-            log,
-            users,
-            limits=Limits(memory_high_watermark_bytes=plan.memory_bytes),
-            window=MemoryWindow(plan.window_bytes),
-            version="simulated",
-            secret=random.randbytes(32),
-            budget=Budget(plan.turn_units),
-        )
+        self.broker = _new_broker(log, plan, random.randbytes(32))
         self.broker.begin(*self.now())
         restore(self.broker, recovered)
         resume(self.broker, log, folder)
         if plan.vhosts:
             establish(self.broker, plan.vhosts)
+        self._begin_store(plan, disk)
+        self.input_handled()
+
+    def _begin_store(self, plan: BrokerPlan, disk: PoweredDisk) -> None:
+        """Write, read, rewrite and watch the disk from now on."""
+        clock, random, log, folder = self._clock, self._random, self.log, self._folder
         self._pump = DiskPump(
             clock,
             random,
@@ -139,10 +149,8 @@ class Node:
             plan.copying,
             lambda: disk.copies_slowly,
         )
-        self._space = DiskSpace(
-            clock.call_later, folder.free_bytes, plan.disk_free_limit_bytes, log, self
-        )
-        self.input_handled()
+        limit_bytes = plan.disk_free_limit_bytes
+        self._space = DiskSpace(clock.call_later, folder.free_bytes, limit_bytes, log, self)
 
     @property
     def counts(self) -> Counter[str]:

@@ -75,7 +75,7 @@ def what_was_read_stays_open(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(data_folder, "_let_go", lambda calls, descriptor: None)
 
 
-@mutant(worlds=through_the_folder, showed_at=13)
+@mutant(worlds=through_the_folder, showed_at=34)
 def a_close_that_failed_is_tried_again(patch: pytest.MonkeyPatch) -> None:
     """The number may be another's by then: the system doesn't know it."""
 
@@ -91,7 +91,7 @@ def a_close_that_failed_is_tried_again(patch: pytest.MonkeyPatch) -> None:
 # Batches
 
 
-@mutant("durability", "false alarm", "rebuild", worlds=through_the_folder, showed_at=20)
+@mutant("durability", "false alarm", "rebuild", worlds=through_the_folder, showed_at=14)
 def the_operation_without_a_descriptor_is_left_out(patch: pytest.MonkeyPatch) -> None:
     settle = LogWriter._settle
 
@@ -195,7 +195,7 @@ def the_spare_is_not_asked_for_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(DiskSpace, "retry", lambda self: None)
 
 
-@mutant("liveness", showed_at=19)
+@mutant("liveness", showed_at=31)
 def the_alarm_outlasts_the_shortage(patch: pytest.MonkeyPatch) -> None:
     judge = DiskSpace._judge
 

@@ -13,10 +13,23 @@ from mutants.planted import (
     queues,
     reading,
     runs,
+    sockets,
     store,
 )
 
-PLANTED = (store, files, queues, runs, portions, features, definitions, consumers, reading, noticed)
+PLANTED = (
+    store,
+    files,
+    sockets,
+    queues,
+    runs,
+    portions,
+    features,
+    definitions,
+    consumers,
+    reading,
+    noticed,
+)
 """The modules in which they stand."""
 
 MUTANTS: dict[str, Mutant] = {

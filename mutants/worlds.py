@@ -12,6 +12,7 @@ from reference_broker.simulation.plan.scenario import (
     draw,
     with_chunks,
     with_features,
+    with_portions,
     with_runs,
     with_system,
     with_turns,
@@ -70,6 +71,11 @@ def where_the_clock_is_set(seed: int) -> Scenario:
 def in_small_chunks(seed: int) -> Scenario:
     """Most bodies stand in the log in several chunks, and no other feature is at work."""
     return with_chunks(with_features(small(seed), ()), 1.0)
+
+
+def in_small_portions(seed: int) -> Scenario:
+    """Sockets are written and read in small portions."""
+    return with_portions(small(seed), 1.0)
 
 
 def where_reads_fail(seed: int) -> Scenario:

@@ -20,7 +20,7 @@ from reference_broker.core.work.task import Steps
 # Turns
 
 
-@mutant("liveness", worlds=with_feature("consumers"), showed_at=7)
+@mutant("liveness", worlds=with_feature("consumers"), showed_at=13)
 def nobody_takes_over_who_is_cancelled(patch: pytest.MonkeyPatch) -> None:
     remove = ConsumerRotation.remove
 

@@ -1,4 +1,5 @@
-"""Bugs in the runtime's half of the disk: its data folder, and what writes the log's batches."""
+"""Bugs in the runtime's half of the disk: its data folder, what writes the log's batches, what
+rewrites its segments, and the watch over its room."""
 
 from __future__ import annotations
 
@@ -11,12 +12,16 @@ from mutants.mutant import mutant
 from mutants.worlds import through_the_folder
 from reference_broker.runtime.disk import data_folder
 from reference_broker.runtime.disk.data_folder import FolderAccess
+from reference_broker.runtime.disk.disk_retry import DiskRetry
+from reference_broker.runtime.disk.disk_space import DiskSpace
 from reference_broker.runtime.disk.log_writer import LogWriter, Outcome
+from reference_broker.runtime.disk.rewriter import Rewriter
 from reference_broker.runtime.disk.system_calls import FileCalls
 from reference_broker.simulation.disk.fake_system import FakeSystem
 from reference_broker.simulation.machine.disk_pump import DiskPump
 from reference_broker.store import Operation
 from reference_broker.store.disk.ports import Piece, Sync
+from reference_broker.store.liveness.rewrite_plan import RewriteResult
 
 # Calls
 
@@ -70,7 +75,7 @@ def what_was_read_stays_open(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(data_folder, "_let_go", lambda calls, descriptor: None)
 
 
-@mutant(worlds=through_the_folder, showed_at=13)
+@mutant(worlds=through_the_folder, showed_at=34)
 def a_close_that_failed_is_tried_again(patch: pytest.MonkeyPatch) -> None:
     """The number may be another's by then: the system doesn't know it."""
 
@@ -86,7 +91,7 @@ def a_close_that_failed_is_tried_again(patch: pytest.MonkeyPatch) -> None:
 # Batches
 
 
-@mutant("durability", "false alarm", "rebuild", worlds=through_the_folder, showed_at=20)
+@mutant("durability", "false alarm", "rebuild", worlds=through_the_folder, showed_at=14)
 def the_operation_without_a_descriptor_is_left_out(patch: pytest.MonkeyPatch) -> None:
     settle = LogWriter._settle
 
@@ -113,3 +118,89 @@ def the_loop_syncs_nothing(patch: pytest.MonkeyPatch) -> None:
 @mutant("liveness", worlds=through_the_folder)
 def acks_alone_are_never_synced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LogWriter, "_sync_acks_later", lambda self: None)
+
+
+# Rewriting
+
+
+@mutant("disk use")
+def copies_wait_for_somebody_to_write(patch: pytest.MonkeyPatch) -> None:
+    """A copy is finished, and the disk is not told: at rest nobody else tells it anything."""
+    begin = Rewriter._begin
+
+    def without_a_kick(self: Rewriter) -> None:
+        self._kick_disk = lambda: None
+        begin(self)
+
+    patch.setattr(Rewriter, "_begin", without_a_kick)
+
+
+@mutant("disk use", showed_at=12)
+def one_look_is_all_there_is(patch: pytest.MonkeyPatch) -> None:
+    """No look follows one that has found nothing worth it, unless something is synced."""
+    begin = Rewriter._begin
+
+    def once(self: Rewriter) -> None:
+        begin(self)
+        if self._plan is None and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    patch.setattr(Rewriter, "_begin", once)
+
+
+@mutant("disk use", showed_at=20)
+def a_copy_that_failed_is_under_way_for_ever(patch: pytest.MonkeyPatch) -> None:
+    """The log is not told, and plans no other."""
+    finish = Rewriter._finish
+
+    def silently(self: Rewriter, outcome: RewriteResult | Exception) -> None:
+        with pytest.MonkeyPatch.context() as unheard:
+            if not isinstance(outcome, RewriteResult):
+                unheard.setattr(self._log, "abandon_rewrite", lambda plan: None)
+            finish(self, outcome)
+
+    patch.setattr(Rewriter, "_finish", silently)
+
+
+@mutant()
+def a_look_forgets_the_copy_under_way(patch: pytest.MonkeyPatch) -> None:
+    """A sync has it look again, whether a copy is made or not."""
+    synced = Rewriter.synced
+
+    def anyway(self: Rewriter) -> None:
+        plan, self._plan = self._plan, None
+        synced(self)
+        self._plan = plan
+
+    patch.setattr(Rewriter, "synced", anyway)
+
+
+# Room
+
+
+@mutant("liveness", showed_at=31)
+def a_full_disk_is_not_tried_again(patch: pytest.MonkeyPatch) -> None:
+    """Blocked publishers send nothing, and nothing else kicks it."""
+    patch.setattr(DiskRetry, "later", lambda self: None)
+
+
+@mutant("liveness", showed_at=31)
+def a_full_disk_is_tried_again_once(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(DiskRetry, "_try", lambda self: self._retry())
+
+
+@mutant("liveness", showed_at=31)
+def the_spare_is_not_asked_for_again(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(DiskSpace, "retry", lambda self: None)
+
+
+@mutant("liveness", showed_at=31)
+def the_alarm_outlasts_the_shortage(patch: pytest.MonkeyPatch) -> None:
+    judge = DiskSpace._judge
+
+    def once_low_always_low(self: DiskSpace) -> None:
+        if not self.low:
+            judge(self)
+
+    patch.setattr(DiskSpace, "_judge", once_low_always_low)

@@ -30,7 +30,7 @@ from reference_broker.store.start.recovered import DamageReport
 # Marks
 
 
-@mutant("redelivered", showed_at=129)
+@mutant("redelivered", showed_at=83)
 def letters_in_doubt_come_as_new(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fan_out, "is_in_doubt", lambda source: False)
 
@@ -111,7 +111,7 @@ def a_rollback_keeps_its_bytes(patch: pytest.MonkeyPatch) -> None:
 # Alarms
 
 
-@mutant("false alarm", showed_at=9)
+@mutant("false alarm", showed_at=26)
 def a_torn_end_is_called_damage(patch: pytest.MonkeyPatch) -> None:
     damaged = property(lambda self: bool(self.damaged_files or self.cut_bytes))
     patch.setattr(DamageReport, "damaged", damaged)
@@ -137,7 +137,7 @@ def deleted_segments_are_missed(patch: pytest.MonkeyPatch) -> None:
 # Times
 
 
-@mutant("lateness", showed_at=25)
+@mutant("lateness", showed_at=5)
 def a_start_forgets_what_expires(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MessageExpiry, "restored", lambda self: None)
 
@@ -154,7 +154,7 @@ def a_shorter_delay_waits_for_a_longer_one(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(HeldUntilDue, "_watch_next", once)
 
 
-@mutant("lateness", worlds=with_feature("requeues"), showed_at=6)
+@mutant("lateness", worlds=with_feature("requeues"), showed_at=38)
 def what_waits_after_a_start_waits_for_ever(patch: pytest.MonkeyPatch) -> None:
     restored = DelayedReturns.restored
 
@@ -169,7 +169,7 @@ def what_waits_after_a_start_waits_for_ever(patch: pytest.MonkeyPatch) -> None:
 # Clients that wait
 
 
-@mutant("liveness", showed_at=21)
+@mutant("liveness", showed_at=3)
 def a_get_of_what_is_on_disk_is_not_answered(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Channel, "_head_has_come", lambda self: None)
 
@@ -188,7 +188,7 @@ def a_confirm_for_a_suspended_channel_is_dropped(patch: pytest.MonkeyPatch) -> N
 # Transactions
 
 
-@mutant("transactions", worlds=with_feature("transactions"), showed_at=48)
+@mutant("transactions", worlds=with_feature("transactions"), showed_at=95)
 def a_commit_acks_first(patch: pytest.MonkeyPatch) -> None:
     """And what it publishes is logged in another turn."""
     commit = Transaction.commit

@@ -92,7 +92,7 @@ def purge_not_logged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queue_methods, "purge", purge)
 
 
-@mutant("durability", showed_at=8)
+@mutant("durability", showed_at=25)
 def purge_takes_what_is_held(patch: pytest.MonkeyPatch) -> None:
     """It doesn't look at who has it, and doesn't count it."""
 
@@ -218,7 +218,7 @@ def dead_letters_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dead_letters.DeadLetters, "_send", send_most)
 
 
-@mutant("x-death")
+@mutant("x-death", showed_at=5)
 def deaths_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(x_death, "_count", lambda value: 0)
 

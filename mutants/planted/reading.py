@@ -53,14 +53,14 @@ def a_start_takes_bodies_in_chunks_for_torn(patch: pytest.MonkeyPatch) -> None:
 # Reads that fail
 
 
-@mutant("liveness", worlds=where_reads_fail, showed_at=8)
+@mutant("liveness", worlds=where_reads_fail, showed_at=15)
 def a_medium_that_reports_a_loss_is_an_accident(patch: pytest.MonkeyPatch) -> None:
     """It is read again and again, and here no time makes it readable."""
     patch.setattr(reading, "DAMAGE", frozenset())
     patch.setattr(FaultInjector, "_readable", lambda self: None)
 
 
-@mutant("durability", worlds=where_reads_fail, showed_at=5)
+@mutant("durability", worlds=where_reads_fail, showed_at=24)
 def what_can_not_be_read_is_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Backlog, "note_lost", lambda self, count: None)
 
@@ -125,7 +125,7 @@ def a_copy_has_messages_without_their_chunks(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SegmentCopy, "_copy_chunks", lambda self, *place: None)
 
 
-@mutant("durability", "false alarm", "rebuild", worlds=in_small_chunks, showed_at=52)
+@mutant("durability", "false alarm", "rebuild", worlds=in_small_chunks, showed_at=129)
 def a_start_forgets_the_last_chunk(patch: pytest.MonkeyPatch) -> None:
     """A message whose last part is torn is taken for whole."""
     for module in (fold, recovery):

@@ -16,7 +16,7 @@ from reference_broker.core.journal.journal import Entry, EntryColumns, EntrySour
 from reference_broker.core.message.content import Content
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.machine import disk_pump, rewrite_pump
-from reference_broker.simulation.machine.backlog_pump import VirtualWorker
+from reference_broker.simulation.machine.virtual_worker import VirtualWorker
 from reference_broker.simulation.plan.fault_profile import Fault
 from reference_broker.store import Batch, Log, Operation
 from reference_broker.store.disk.ports import DeleteFile, Sync, SyncDirectory
@@ -38,7 +38,7 @@ from reference_broker.store.start import opening, recovery
 # The disk
 
 
-@mutant("durability", showed_at=1)
+@mutant("durability", showed_at=20)
 def no_sync(patch: pytest.MonkeyPatch) -> None:
     """fdatasync returns, and nothing happened."""
     _never_performed(patch, Sync)
@@ -63,7 +63,7 @@ def _never_performed(patch: pytest.MonkeyPatch, kind: type[Operation]) -> None:
 # The log
 
 
-@mutant("durability", showed_at=3)
+@mutant("durability", showed_at=9)
 def confirm_before_sync(patch: pytest.MonkeyPatch) -> None:
     def promise(self: ConfirmLedger, position: int, promise: Promise, marks: object = ()) -> None:
         promise.kept()
@@ -84,7 +84,7 @@ def acks_alone_count_as_synced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "_end_batch", written_is_synced)
 
 
-@mutant("durability", worlds=with_a_bit_flipped, showed_at=13)
+@mutant("durability", worlds=with_a_bit_flipped, showed_at=24)
 def cut_at_corruption(patch: pytest.MonkeyPatch) -> None:
     """A record that can't be read is taken for the end, as if it were the unsynced tail."""
     walk = SegmentScan.__iter__
@@ -144,7 +144,7 @@ def expiry_not_stored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Log, "publish", without_expiry)
 
 
-@mutant("x-death", showed_at=32)
+@mutant("x-death", showed_at=5)
 def moved_without_leaving(patch: pytest.MonkeyPatch) -> None:
     """A dead letter is logged as a publish: its source is still there after a start."""
 
@@ -210,7 +210,7 @@ def footer_without_the_last_entry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(open_segment, "alive", all_but_the_last)
 
 
-@mutant("durability", worlds=with_faults({Fault.POWER_LOSS: 1, Fault.KILL: 1}), showed_at=63)
+@mutant("durability", worlds=with_faults({Fault.POWER_LOSS: 1, Fault.KILL: 1}), showed_at=23)
 def sources_deleted_before_the_copy_is_durable(patch: pytest.MonkeyPatch) -> None:
     """The copy gets its name without a sync of the directory, and they go in the same batch. The
     disk is slow, and the power fails often: a crash comes between."""
@@ -252,7 +252,7 @@ def rewriting_forgets_an_ack(patch: pytest.MonkeyPatch) -> None:
 @mutant(
     "redelivered",
     worlds=with_faults({Fault.CLEAN_STOP: 1, Fault.LINK_CUT: 2}, with_many_requeues),
-    showed_at=18,
+    showed_at=4,
 )
 def rewriting_forgets_requeues(patch: pytest.MonkeyPatch) -> None:
     """After a crash everything counts as redelivered, so there is none in its worlds."""
@@ -270,17 +270,17 @@ def rewriting_forgets_what_was_said_of_others(patch: pytest.MonkeyPatch) -> None
     patch.setattr(SegmentCopy, "_foreign_ranges", lambda self: {})
 
 
-@mutant("rebuild", showed_at=11)
+@mutant("rebuild", showed_at=5)
 def acks_of_merged_segments_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Ranges about a segment that was merged since are known by its old base."""
     patch.setattr(
         RewritePlan, "carries", lambda self, base: base in [span.base for span in self.referenced]
     )
     # What is acked while a copy is made isn't baked into it.
-    patch.setattr(rewrite_pump, "OPERATION_US", (10_000, 200_000))
+    patch.setattr(rewrite_pump, "STEP_US", (10_000, 200_000))
 
 
-@mutant("rebuild", showed_at=35)
+@mutant("rebuild", showed_at=2)
 def acks_of_the_segment_in_use_baked_twice(patch: pytest.MonkeyPatch) -> None:
     """Acks that continue a range that was baked are taken for baked too."""
     patch.setattr(ForeignRanges, "close", lambda self: None)
@@ -296,13 +296,13 @@ def drained_segments_stay(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Liveness, "take_dead", lambda self, most: [])
 
 
-@mutant("disk use", showed_at=3)
+@mutant("disk use", showed_at=8)
 def copies_left_behind(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(recovery, "COPY_SUFFIX", ".nothing")
-    patch.setattr(rewrite_pump, "OPERATION_US", (100_000, 800_000))
+    patch.setattr(rewrite_pump, "STEP_US", (100_000, 800_000))
 
 
-@mutant("content", worlds=with_a_bit_flipped, showed_at=3)
+@mutant("content", worlds=with_a_bit_flipped, showed_at=34)
 def checksums_not_verified(patch: pytest.MonkeyPatch) -> None:
     """By whoever reads messages back, and copies them."""
 

@@ -39,6 +39,7 @@ from reference_broker.http import (
     build_metrics_app,
 )
 from reference_broker.runtime.config import ServerConfig
+from reference_broker.runtime.disk.disk_retry import DiskRetry
 from reference_broker.runtime.disk.journal_driver import DiskDriver, JournalDriver, MemoryDriver
 from reference_broker.runtime.initial_users import establish_users
 from reference_broker.runtime.net.acceptor import Acceptor, SocketAdmission, Transports
@@ -68,9 +69,6 @@ CLOSE_TIMEOUT_S = 3.0
 LEFT_OVER_S = 3.0
 """Seconds that a stop has for the work that is left over. Without it the next start is as after a
 crash: every message may have been delivered before."""
-
-DISK_FULL_RETRY_S = 1.0
-"""Seconds between two tries of a full disk."""
 
 LONG_TURN_INTERVAL_S = 60.0
 """Seconds between two lines about long turns, at least."""
@@ -134,7 +132,6 @@ class Server:
         """Started, and not stopped: it may be paused, and then nothing listens for AMQP."""
         self._stopped = False
         self._all_closed: asyncio.Future[None] | None = None
-        self._disk_retry: asyncio.TimerHandle | None = None
         self._sockets = SocketBound(descriptor_limit())
         self._admission = SocketAdmission(self._sockets)
         self._acceptor: Acceptor | None = None
@@ -160,6 +157,9 @@ class Server:
             MemoryDriver()
             if data_dir is None
             else DiskDriver(data_dir, self._disk_free_limit_bytes)
+        )
+        self._disk_retry = DiskRetry(
+            self._loop.call_later, self._is_short_of_disk, self._driver.retry
         )
         self._passwords = PasswordThread(self._loop.call_soon_threadsafe, self.as_input)
         try:
@@ -241,6 +241,7 @@ class Server:
         await self._complete_work()
         self._stopped = True
         self._timer.cancel()
+        self._disk_retry.close()
         self._passwords.close()
         self._driver.close(clean=not self.broker.has_work)
 
@@ -425,12 +426,15 @@ class Server:
         _log.error("the disk is full: publishers are blocked until there is room again")
         self.broker.disk_full(*self.now())
         self.input_handled()
-        self._retry_disk_later()
+        self._disk_retry.later()
 
     def disk_low(self) -> None:
         self.broker.disk_low(*self.now())
         self.input_handled()
-        self._retry_disk_later()
+        self._disk_retry.later()
+
+    def _is_short_of_disk(self) -> bool:
+        return Alarm.DISK in self.broker.alarms.on
 
     def disk_recovered(self) -> None:
         self.broker.disk_recovered(*self.now())
@@ -446,17 +450,6 @@ class Server:
         self._flush()
         if not self.failure.done():
             self.failure.set_result(error)
-
-    def _retry_disk_later(self) -> None:
-        if self._disk_retry is None:
-            self._disk_retry = self._loop.call_later(DISK_FULL_RETRY_S, self._retry_disk)
-
-    def _retry_disk(self) -> None:
-        """Kick the disk: blocked publishers send nothing, so nothing else may come that would."""
-        self._disk_retry = None
-        if Alarm.DISK in self.broker.alarms.on and not self._stopped:
-            self._driver.retry()
-            self._retry_disk_later()
 
     # The turn's end
 

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from random import Random
 
+from reference_broker.core.alarms import Alarm
 from reference_broker.core.broker import DEFAULT_VHOST, Broker
+from reference_broker.runtime.net.paced_output import PORTION_BYTES
 from reference_broker.simulation.clients.client import Session
 from reference_broker.simulation.clients.features import FEATURES, FeatureActor
 from reference_broker.simulation.clients.tap import Tap
@@ -28,13 +30,15 @@ from reference_broker.simulation.machine.faults import FaultInjector
 from reference_broker.simulation.machine.machine import Machine
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.node import Node
-from reference_broker.simulation.plan.plans import ClientPlan, Scenario
+from reference_broker.simulation.machine.portions import small_portions
+from reference_broker.simulation.plan.plans import ClientPlan, Copying, Scenario
 from reference_broker.simulation.watch.calm import (
     CALM_REST_US,
     CALM_US,
     LATE_MS,
     judge,
     judge_overdue,
+    judge_room,
 )
 from reference_broker.simulation.watch.checkers import (
     AckChecker,
@@ -87,6 +91,7 @@ class World:
         self.durability = DurabilityChecker(queues, self.clock)
         self.history = History(_checkers(scenario, self.durability, self.clock), self.clock)
         self.disk = disk or self._new_disk()
+        self.disk.copies_slowly = scenario.broker.copying is Copying.SLOWLY
         self.machine = Machine(
             self.clock,
             self._random("machine"),
@@ -120,7 +125,8 @@ class World:
     def run(self) -> None:
         """Both phases. Raises :exc:`Violation` where a law is broken, and whatever the broker
         itself raises, which it never should."""
-        with small_chunks(self.scenario.broker.chunk_bytes):
+        broker = self.scenario.broker
+        with small_chunks(broker.chunk_bytes), small_portions(broker.portion_bytes):
             self._run()
 
     def _run(self) -> None:
@@ -179,6 +185,11 @@ class World:
         if chunk_bytes < CHUNK_BYTES:
             counts["runs with small chunks"] += 1
             counts["messages in small chunks"] += self.history.larger_than(chunk_bytes)
+        counts["runs with small portions"] += self.scenario.broker.portion_bytes < PORTION_BYTES
+        counts[f"runs with copies made {self.scenario.broker.copying.value}"] += 1
+        counts["runs with a limit of the free space"] += (
+            self.scenario.broker.disk_free_limit_bytes > 0
+        )
         system = self.scenario.broker.system
         if system is not None:
             counts["runs through the data folder"] += 1
@@ -297,6 +308,8 @@ class World:
             each.rest()
         self.clock.run(self.clock.now_us + CALM_REST_US)
         broker = self._running.broker
+        has_room = self.disk.capacity_bytes is None
+        judge_room(alarm_on=Alarm.DISK in broker.alarms.on, has_room=has_room)
         now_ms, is_blocked = self.clock.wall_ms(), bool(broker.alarms.on)
         self.history.calm(is_blocked=is_blocked)
         standings = [each.standing for each in everybody if isinstance(each, Actor)]

@@ -7,13 +7,13 @@ after it was read. The event loop never waits for either.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.errors import DiskFailed
 from reference_broker.runtime.process.timers import CallLater, Timer
+from reference_broker.runtime.process.worker import Jobs
 from reference_broker.store.disk.ports import Disk
 from reference_broker.store.log.log import Log
 from reference_broker.store.log.pages import PageBatch, write_pages
@@ -36,22 +36,6 @@ READ_RETRY_S = 1.0
 files."""
 
 _log = logging.getLogger(__name__)
-
-
-Result = TypeVar("Result")
-
-
-class Jobs(Protocol):
-    """Work that the event loop doesn't wait for, one job at a time
-    (:class:`~reference_broker.runtime.process.worker.Worker`)."""
-
-    def submit(
-        self, work: Callable[[], Result], done: Callable[[Result | Exception], None]
-    ) -> None:
-        """Have ``work`` done, and ``done`` called with its result, or with what it raised."""
-
-    def close(self) -> None:
-        """Finish the job under way, and drop the others."""
 
 
 class BacklogEvents(Protocol):

@@ -35,8 +35,20 @@ class DiskSpaceEvents(Protocol):
         """There is room again."""
 
 
+class SpareKeeper(Protocol):
+    """The log, as the watch sees it."""
+
+    @property
+    def spare_missing(self) -> bool:
+        """There was no room for the segment after the next."""
+
+    def retry_spare(self) -> None:
+        """Have the next batch try again to make it. Idempotent."""
+
+
 class DiskSpace:
-    """Looks at the free space when it is made, and then by itself until :meth:`close`.
+    """Looks at the free space and at the spare segment of ``log`` when it is made, and then by
+    itself until :meth:`close`.
 
     ``free_bytes`` asks the file system; when that fails, what was known last is gone by.
     """
@@ -46,15 +58,17 @@ class DiskSpace:
         call_later: CallLater,
         free_bytes: Callable[[], int],
         limit_bytes: int,
+        log: SpareKeeper,
         events: DiskSpaceEvents,
     ) -> None:
         self.low = False
         self._call_later = call_later
         self._free_bytes = free_bytes
         self._limit_bytes = limit_bytes
+        self._log = log
         self._events = events
         self._free = limit_bytes
-        self._spare_missing = False
+        self._spare_missing = log.spare_missing
         self._timer: Timer | None = None
         self.look()
 
@@ -77,11 +91,17 @@ class DiskSpace:
         self._judge()
         self._arm()
 
-    def spare(self, *, missing: bool) -> None:
-        """The log has, or lacks, its spare segment. Idempotent."""
-        if missing is not self._spare_missing:
-            self._spare_missing = missing
-            self.look()
+    def spare_made(self, missing: bool) -> None:
+        """The log has made its spare segment, so the disk has less room than before; or it lacks
+        one, for which there was no room."""
+        self._spare_missing = missing
+        self.look()
+
+    def retry(self) -> None:
+        """Have the log try again to make its spare segment, in its next batch: kick the disk. It
+        may want none any more that was refused."""
+        self._log.retry_spare()
+        self.spare_made(self._log.spare_missing)
 
     def _judge(self) -> None:
         low = self._spare_missing or self._free < self._limit_bytes

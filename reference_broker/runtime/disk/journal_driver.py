@@ -227,8 +227,7 @@ class DiskDriver:
 
     def retry(self) -> None:
         if self._running is not None:
-            self._log.retry_spare()
-            self._running.space.spare(missing=self._log.spare_missing)
+            self._running.space.retry()
             self._running.kick()
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:
@@ -268,11 +267,15 @@ class _Running:
             events.disk_full,
             self._spare_made,
         )
-        worker = Worker("backlog", loop.call_soon_threadsafe)
-        self.backlog = Backlog(log, folder.access(), worker, loop.call_later, events)
-        self._rewriter = Rewriter(log, self.rewrite_access, loop, self.disk.kick)
-        self.space = DiskSpace(loop.call_later, folder.free_bytes, disk_free_limit_bytes, events)
-        self.space.spare(missing=log.spare_missing)
+        reading = Worker("backlog", loop.call_soon_threadsafe)
+        self.backlog = Backlog(log, folder.access(), reading, loop.call_later, events)
+        copying = Worker("rewrite", loop.call_soon_threadsafe)
+        self._rewriter = Rewriter(
+            log, self.rewrite_access, copying, loop.call_later, self.disk.kick
+        )
+        self.space = DiskSpace(
+            loop.call_later, folder.free_bytes, disk_free_limit_bytes, log, events
+        )
         self._rewriter.synced()  # what an earlier run has left
 
     def kick(self) -> None:
@@ -294,7 +297,5 @@ class _Running:
         self._events.synced(position)
 
     def _spare_made(self, missing: bool) -> None:
-        """A segment was begun, so the disk has less room than before."""
         if not self._closing:
-            self.space.spare(missing=missing)
-            self.space.look()
+            self.space.spare_made(missing)

@@ -20,6 +20,7 @@ from reference_broker.core.base.tls_session import TlsSession
 from reference_broker.core.connection.connection import Connection
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.runtime.net.paced_output import PacedOutput
+from reference_broker.runtime.process.timers import Timer
 
 CLOSE_LINGER_S = 5.0
 """Seconds for a socket to send its last bytes to a peer that is slow to read them."""
@@ -64,6 +65,16 @@ class ConnectionHost(Protocol):
         """The core was given something: there may be something to flush."""
 
 
+class SocketTimers(Protocol):
+    """The event loop, as its sockets see it."""
+
+    def call_soon(self, callback: Callable[[], None], /) -> object:
+        """Call ``callback`` in the next turn."""
+
+    def call_later(self, delay: float, callback: Callable[[], None], /) -> Timer:
+        """Call ``callback`` so many seconds from now, unless it is cancelled before."""
+
+
 class ConnectionProtocol(asyncio.Protocol):
     """The glue between one transport and one :class:`Connection`. ``tls_of`` is asked once, when
     the socket is connected. ``proxy`` is the PROXY header that came before, if one did."""
@@ -74,7 +85,7 @@ class ConnectionProtocol(asyncio.Protocol):
     def __init__(
         self,
         host: ConnectionHost,
-        loop: asyncio.AbstractEventLoop,
+        loop: SocketTimers,
         tls_of: TlsOf = _no_tls,
         proxy: ProxyHeader | None = None,
     ) -> None:
@@ -87,14 +98,14 @@ class ConnectionProtocol(asyncio.Protocol):
         self._reading = True
         self._turn = 0
         self._read_in_turn = 0
-        self._linger: asyncio.TimerHandle | None = None
+        self._linger: Timer | None = None
 
     # From the transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=DELIVERY_OUTPUT_BYTES_MAX)
-        self._output = PacedOutput(self._transport)
+        self._output = self._paced(self._transport)
         peer = self._peer_of(transport)
         connection = None if peer is None else self._host.connected(self, peer)
         if connection is None:
@@ -102,6 +113,9 @@ class ConnectionProtocol(asyncio.Protocol):
             self._transport.abort()
         else:
             self.connection = connection
+
+    def _paced(self, transport: asyncio.Transport) -> PacedOutput:
+        return PacedOutput(transport)
 
     def data_received(self, data: bytes) -> None:
         if not self.is_refused:

@@ -9,9 +9,23 @@ from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 Result = TypeVar("Result")
+
+
+class Jobs(Protocol):
+    """Work that the event loop doesn't wait for, one job at a time: a :class:`Worker`, or one in
+    virtual time."""
+
+    def submit(
+        self, work: Callable[[], Result], done: Callable[[Result | Exception], None]
+    ) -> None:
+        """Have ``work`` done, and ``done`` called with its result, or with what it raised."""
+
+    def close(self) -> None:
+        """Finish the job under way, and drop the others. No ``done`` is called any more.
+        Idempotent."""
 
 
 class Worker:

@@ -14,7 +14,6 @@ from random import Random
 from typing import NamedTuple
 
 from reference_broker.runtime.disk.data_folder import LOCK_FILE
-from reference_broker.simulation.disk.disk import FREE_BYTES
 from reference_broker.simulation.disk.medium import MediumFile
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.store.disk.ports import Piece
@@ -110,7 +109,7 @@ class FakeSystem:
         return _stat(self._medium.file(path.name))
 
     def statvfs(self, path: Path, /) -> os.statvfs_result:
-        blocks = FREE_BYTES // _BLOCK_BYTES
+        blocks = self._disk.free_bytes() // _BLOCK_BYTES
         figures = (_BLOCK_BYTES, _BLOCK_BYTES, blocks, blocks, blocks, 0, 0, 0, 0, 255)
         return os.statvfs_result(figures)
 

@@ -44,6 +44,8 @@ class PoweredDisk(SimulatedDisk):
         As above."""
         self.capacity_bytes = capacity_bytes
         self.slow_sync_chance = 0.0
+        self.copies_slowly = False
+        """True where whoever plays the time of a copy should take much of it."""
         self.counts: Counter[str] = Counter()
         """Counts of calls of the system, where there is one."""
         self._copy_fails = False
@@ -70,6 +72,13 @@ class PoweredDisk(SimulatedDisk):
     def fail_next_copy(self) -> None:
         """Have the next operation on a copy of a segment fail."""
         self._copy_fails = True
+
+    def free_bytes(self) -> int:
+        if self.full:
+            return 0
+        if self.capacity_bytes is not None:
+            return max(self.capacity_bytes - self.size_bytes, 0)
+        return super().free_bytes()
 
     def read_range(self, file: str, offset: int, size_bytes: int) -> bytes:
         self.need_readable(file)

@@ -90,6 +90,13 @@ class SimulatedClock:
         self.after(-int((START_S - mono_s) * _US_PER_S) + 1 - self.now_us, pending.come)
         return pending
 
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Pending:
+        """Call ``callback`` once, so many seconds from now, unless it is cancelled before: as an
+        event loop does."""
+        pending = Pending(callback)
+        self.after(int(seconds * _US_PER_S), pending.come)
+        return pending
+
     def run(self, until_us: int, stop: Callable[[], bool] = lambda: False) -> bool:
         """Run the events that are due up to ``until_us``, or until ``stop`` says so. Returns true
         if ``stop`` did."""

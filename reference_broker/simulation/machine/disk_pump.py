@@ -46,7 +46,7 @@ class DiskEvents(Protocol):
     def synced(self, position: int) -> None:
         """Everything below ``position`` is on disk."""
 
-    def spare_made(self, *, missing: bool) -> None:
+    def spare_made(self, missing: bool) -> None:
         """The segment after the next was to be made; ``missing``: there was no room for it."""
 
     def disk_full(self) -> None:
@@ -114,7 +114,7 @@ class DiskPump(LogWriter):
             on_synced=events.synced,
             on_failed=lambda error: events.disk_failed(),
             on_full=events.disk_full,
-            on_spare=lambda missing: events.spare_made(missing=missing),
+            on_spare=events.spare_made,
         )
         self._clock = clock
         self._random = random

@@ -108,9 +108,10 @@ class FaultInjector:
 
     def stop(self) -> None:
         """Strike no more: a full disk has room again, every file can be opened and read, and syncs
-        are as quick as usual."""
+        and copies are as quick as usual."""
         self._stopped = True
         self._machine.disk.slow_sync_chance = SLOW_SYNC_CHANCE
+        self._machine.disk.copies_slowly = False
         self._machine.disk.close_fails = False
         self._room()
         self._readable()

@@ -11,7 +11,8 @@ from reference_broker.simulation.disk.medium import Crash
 from reference_broker.simulation.disk.power import PowerCut, PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.network import Link, Stream
-from reference_broker.simulation.machine.node import Node, Wiretap
+from reference_broker.simulation.machine.node import Node
+from reference_broker.simulation.machine.socket import Wiretap
 from reference_broker.simulation.plan.plans import BrokerPlan
 from reference_broker.store import open_log
 from reference_broker.store.log.pages import Pages, discard_pages

@@ -20,6 +20,10 @@ from reference_broker.core.connection.connection import Connection
 from reference_broker.core.index.memory_window import MemoryWindow
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.work.budget import Budget
+from reference_broker.runtime.disk.disk_retry import DiskRetry
+from reference_broker.runtime.disk.disk_space import DiskSpace
+from reference_broker.runtime.net.connection_protocol import ConnectionProtocol
+from reference_broker.runtime.net.lost_sockets import LostSockets
 from reference_broker.runtime.process.timers import TickTimer
 from reference_broker.runtime.process.turn_end import end_turn
 from reference_broker.simulation.disk.inspection import reads_met
@@ -29,16 +33,10 @@ from reference_broker.simulation.machine.backlog_pump import BacklogPump
 from reference_broker.simulation.machine.disk_pump import DiskPump
 from reference_broker.simulation.machine.network import Link
 from reference_broker.simulation.machine.rewrite_pump import RewritePump
+from reference_broker.simulation.machine.socket import SimulatedSocket, SocketLoop, Wiretap
 from reference_broker.simulation.plan.plans import BrokerPlan, Syncing
 from reference_broker.store import Log, RecoveredLog
 from reference_broker.store.start.restore import restore, resume
-
-SOCKET_BUFFER_BYTES = 16 * 1024
-"""Bytes that a socket takes before it asks the broker to wait: little, so that slow readers
-matter."""
-
-DISK_RETRY_US = 1_000_000
-"""Microseconds between two tries of a full disk."""
 
 NEXT_TURN_US = (1, 400)
 """Microseconds until the next turn, while work is left over: batches are synced and ticks are due
@@ -48,9 +46,6 @@ TURNS_OF_A_STOP = (100_000, 100_000, 3)
 """Turns that a stop may have for the work that is left over: enough for all of it, or too few."""
 
 USER = "guest"
-
-Wiretap = Callable[[Link, bytes], None]
-"""Called with the bytes that the broker sends, at the end of the input that made it do so."""
 
 
 def establish(broker: Broker, vhosts: Sequence[str]) -> None:
@@ -72,28 +67,23 @@ def _user() -> User:
     return User(USER, hash_password(USER.encode(), b"salt"), loopback_only=True)
 
 
-class _Socket:
-    """The broker's end of one link."""
-
-    __slots__ = ("_flush", "connection", "finished", "full", "link", "reading")
-
-    def __init__(
-        self, link: Link, connection: Connection, flush: Callable[[_Socket], None]
-    ) -> None:
-        self._flush = flush
-        self.link = link
-        self.connection = connection
-        self.full = False
-        self.reading = True
-        self.finished = False
-
-    def flush(self) -> None:
-        self._flush(self)
+def _new_broker(log: Log, plan: BrokerPlan, secret: bytes) -> Broker:
+    users = UserStore()
+    users.add(_user())
+    return Broker(
+        log,
+        users,
+        limits=Limits(memory_high_watermark_bytes=plan.memory_bytes),
+        window=MemoryWindow(plan.window_bytes),
+        version="simulated",
+        secret=secret,
+        budget=Budget(plan.turn_units),
+    )
 
 
 class Node:
-    """A running broker; ``full`` while it waits for room on its disk. ``failed`` is called when the
-    disk did: the process promises nothing any more, and has to be crashed."""
+    """A running broker. ``failed`` is called when the disk did: the process promises nothing any
+    more, and has to be crashed."""
 
     def __init__(
         self,
@@ -107,8 +97,8 @@ class Node:
         wiretap: Wiretap,
         failed: Callable[[], None],
     ) -> None:
-        self.full = False
         self._alive = True
+        self._closing = False
         self._clock = clock
         self._wall = WallClock(clock.mono_s(), clock.system_us)
         self._random = random
@@ -116,28 +106,30 @@ class Node:
         self._folder = folder
         self._wiretap = wiretap
         self._failed = failed
-        self._sockets: dict[int, _Socket] = {}
+        self._loop = SocketLoop(clock)
+        self._sockets: dict[int, SimulatedSocket] = {}
+        """By the number of their link, those that the broker has closed included."""
+        self._protocols: dict[int, ConnectionProtocol] = {}
+        self._lost = LostSockets()
+        self.turn = 0
+        self._turn_wanted = self._turn_ends = False
         self._timer = TickTimer(clock.call_at, self._tick)
-        self._disk_retry_armed = False
+        self._disk_retry = DiskRetry(clock.call_later, self._is_short_of_disk, self.retry_disk)
         self._memory_alarm = False
         self._counts: Counter[str] = Counter()
-        users = UserStore()
-        users.add(_user())
         self.log = log
-        self.broker = Broker(
-            log,
-            users,
-            limits=Limits(memory_high_watermark_bytes=plan.memory_bytes),
-            window=MemoryWindow(plan.window_bytes),
-            version="simulated",
-            secret=random.randbytes(32),
-            budget=Budget(plan.turn_units),
-        )
+        self.broker = _new_broker(log, plan, random.randbytes(32))
         self.broker.begin(*self.now())
         restore(self.broker, recovered)
         resume(self.broker, log, folder)
         if plan.vhosts:
             establish(self.broker, plan.vhosts)
+        self._begin_store(plan, disk)
+        self.input_handled()
+
+    def _begin_store(self, plan: BrokerPlan, disk: PoweredDisk) -> None:
+        """Write, read, rewrite and watch the disk from now on."""
+        clock, random, log, folder = self._clock, self._random, self.log, self._folder
         self._pump = DiskPump(
             clock,
             random,
@@ -148,9 +140,17 @@ class Node:
             lambda: disk.slow_sync_chance,
         )
         self._backlog = BacklogPump(clock, random, log, folder.access(), self)
-        self._rewriter = RewritePump(clock, random, log, folder.access(), self._pump.kick)
-        self.spare_made(missing=log.spare_missing)
-        self._turn()
+        self._rewriter = RewritePump(
+            clock,
+            random,
+            log,
+            folder.access(),
+            self._pump.kick,
+            plan.copying,
+            lambda: disk.copies_slowly,
+        )
+        limit_bytes = plan.disk_free_limit_bytes
+        self._space = DiskSpace(clock.call_later, folder.free_bytes, limit_bytes, log, self)
 
     @property
     def counts(self) -> Counter[str]:
@@ -166,112 +166,137 @@ class Node:
 
     def connect(self, link: Link) -> None:
         """A client connected over ``link``."""
-        peer = Peer("127.0.0.1", 49_152 + link.number % 16_384, "127.0.0.1", 5672)
-        connection = self.broker.connect(peer, *self.now())
-        self._sockets[connection.id] = socket = _Socket(link, connection, self._flush)
-        link.to_client.moved = lambda: self._room(socket)
-        self._turn()
+        socket = self._sockets[link.number] = SimulatedSocket(link, self._wiretap)
+        socket.begin(self, self._loop)
 
     def receive(self, link: Link, data: bytes) -> None:
         """Bytes arrived."""
-        socket = self._socket_of(link)
+        socket = self._sockets.get(link.number)
         if socket is not None:
-            socket.connection.receive_data(data, *self.now())
-            self._turn()
+            socket.received(data)
 
     def receive_eof(self, link: Link) -> None:
         """The link ended."""
-        socket = self._socket_of(link)
+        socket = self._sockets.pop(link.number, None)
         if socket is not None:
-            socket.connection.receive_eof(*self.now())
-            del self._sockets[socket.connection.id]
-            self._turn()
+            socket.ended()
 
     def administer(self, act: Callable[[Broker], None]) -> None:
         """Have an operator do something, as over HTTP."""
         self.broker.begin(*self.now())
         act(self.broker)
         self.broker.finish()
-        self._turn()
+        self.input_handled()
+
+    # From the sockets (ConnectionHost)
+
+    def connected(self, protocol: ConnectionProtocol, peer: Peer) -> Connection:
+        connection = self.broker.connect(peer, *self.now())
+        self._protocols[connection.id] = protocol
+        self.input_handled()
+        return connection
+
+    def lost(self, protocol: ConnectionProtocol) -> None:
+        self._lost.add(protocol)
+        self.input_handled()
+
+    def disconnected(self, protocol: ConnectionProtocol) -> None:
+        del self._protocols[protocol.connection.id]
+
+    def input(self, cause: str) -> tuple[float, int]:
+        return self.now()
+
+    def input_handled(self) -> None:
+        """End the turn now, or have the one that ends be followed by another."""
+        self._turn_wanted = True
+        if self._turn_ends:
+            return
+        self._turn_ends = True
+        while self._turn_wanted:
+            self._turn_wanted = False
+            self._end_turn()
+        self._turn_ends = False
 
     # From the disk
 
     def synced(self, position: int) -> None:
-        self.full = False
-        self._rewriter.synced()
+        if not self._closing:
+            self._rewriter.synced()
         self.broker.synced(position, *self.now())
-        self._turn()
+        self.input_handled()
 
-    def spare_made(self, *, missing: bool) -> None:
-        if missing:
-            self._counts["spares missing"] += 1
-            self.broker.disk_low(*self.now())
-            self._retry_disk_later()
-        else:
-            self.broker.disk_recovered(*self.now())
-        self._turn()
+    def spare_made(self, missing: bool) -> None:
+        self._counts["spares missing"] += missing
+        if not self._closing:
+            self._space.spare_made(missing)
 
     def disk_full(self) -> None:
-        if not self.full:
-            self.full = True
-            self._counts["full logs"] += 1
-            self.broker.disk_full(*self.now())
-            self._retry_disk_later()
-            self._turn()
+        self._counts["full logs"] += 1
+        self.broker.disk_full(*self.now())
+        self.input_handled()
+        self._disk_retry.later()
+
+    def disk_low(self) -> None:
+        self._counts["disk alarms"] += 1
+        self.broker.disk_low(*self.now())
+        self.input_handled()
+        self._disk_retry.later()
+
+    def disk_recovered(self) -> None:
+        self.broker.disk_recovered(*self.now())
+        self.input_handled()
 
     def fetched(self, answers: list[Fetched]) -> None:
         self._counts += reads_met(self.broker, answers)
         self.broker.fetched(answers, *self.now())
-        self._turn()
+        self.input_handled()
 
     def disk_failed(self) -> None:
         self.broker.disk_failed(*self.now())
-        self._turn()
+        self.input_handled()
         self._failed()
+
+    def _is_short_of_disk(self) -> bool:
+        return Alarm.DISK in self.broker.alarms.on
 
     def retry_disk(self) -> None:
         """Try again what the disk had no room for. The node does so by itself from time to time."""
-        self.log.retry_spare()
-        if not (self.full or self.log.spare_missing):
-            self.broker.disk_recovered(*self.now())
-        self._pump.kick()
-
-    def _retry_disk_later(self) -> None:
-        if not self._disk_retry_armed:
-            self._disk_retry_armed = True
-            self._clock.after(DISK_RETRY_US, self._retry_disk)
-
-    def _retry_disk(self) -> None:
-        self._disk_retry_armed = False
-        if self._alive and Alarm.DISK in self.broker.alarms.on:
-            self.retry_disk()
-            self._retry_disk_later()
+        self._counts["tries of a full disk"] += 1
+        self._space.retry()
+        self._kick_disk()
 
     # The end
 
     def crash(self) -> None:
         """End the process, from one moment to the next."""
         self._alive = False
+        self._disk_retry.close()
+        self._space.close()
         for pump in (self._rewriter, self._backlog, self._pump):
             pump.stop()
-        for socket in self._sockets.values():
-            socket.link.broker_gone()
+        self._part(finish=False)
 
     def stop(self) -> bool:
         """Stop on purpose: close every connection, give back what they held as far as there is time
         for it, write what is pending. Returns true if that was all."""
         self.broker.close("shutdown", *self.now())
-        self._turn()
+        self.input_handled()
         self._complete_work()
-        self._rewriter.stop()
+        self._closing = True
+        self._disk_retry.close()
+        self._space.close()
+        self._rewriter.close()
         self._backlog.close()
         clean = self._pump.end(clean=not self.broker.has_work)
         self._folder.close()
         self._alive = False
-        for socket in self._sockets.values():
-            socket.link.to_broker.close()
-            socket.link.to_client.finish()
+        self._part(finish=True)
         return clean
+
+    def _part(self, *, finish: bool) -> None:
+        for socket in self._sockets.values():
+            socket.vanish(finish=finish)
+        self._sockets.clear()
 
     def _complete_work(self) -> None:
         if not self.broker.has_work:
@@ -280,17 +305,14 @@ class Node:
         while self.broker.has_work and turns:
             turns -= 1
             self.broker.go_on(*self.now())
-            self._turn()
+            self.input_handled()
 
     # The turn's end
 
-    def _socket_of(self, link: Link) -> _Socket | None:
-        if not self._alive:
-            return None
-        return next((each for each in self._sockets.values() if each.link is link), None)
-
-    def _turn(self) -> None:
-        end_turn(self.broker, self._sockets, self._kick_disk, self._timer.arm)
+    def _end_turn(self) -> None:
+        self.turn += 1
+        self._lost.end_some()
+        end_turn(self.broker, self._protocols, self._kick_disk, self._timer.arm)
         alarm = Alarm.MEMORY in self.broker.alarms.on
         self._counts["memory alarms"] += alarm and not self._memory_alarm
         self._memory_alarm = alarm
@@ -304,36 +326,7 @@ class Node:
         if self._alive and self.broker.has_work:
             self._counts["turns of work left over"] += 1
             self.broker.go_on(*self.now())
-            self._turn()
-
-    def _flush(self, socket: _Socket) -> None:
-        connection = socket.connection
-        while connection.output and (connection.closed or not socket.full):
-            data = b"".join(connection.take_output())
-            self._wiretap(socket.link, data)
-            socket.link.to_client.send(data)
-            if socket.link.to_client.waiting_bytes > SOCKET_BUFFER_BYTES:
-                socket.full = True
-                connection.pause_writing()
-            elif connection.starved:
-                connection.resume_writing(*self.now())
-        if connection.wants_reading != socket.reading:
-            socket.reading = connection.wants_reading
-            if socket.reading:
-                socket.link.to_broker.release()
-            else:
-                socket.link.to_broker.hold()
-        if connection.closed and not socket.finished:
-            socket.finished = True
-            socket.link.to_client.finish()
-
-    def _room(self, socket: _Socket) -> None:
-        if not self._alive or not socket.full:
-            return
-        if socket.link.to_client.waiting_bytes <= SOCKET_BUFFER_BYTES // 2:
-            socket.full = False
-            socket.connection.resume_writing(*self.now())
-            self._turn()
+            self.input_handled()
 
     def _kick_disk(self) -> None:
         self._pump.kick()
@@ -342,4 +335,4 @@ class Node:
     def _tick(self) -> None:
         if self._alive:
             self.broker.tick(*self.now())
-            self._turn()
+            self.input_handled()

@@ -18,6 +18,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.work.budget import UNLIMITED_UNITS
+from reference_broker.runtime.net.paced_output import PORTION_BYTES
 from reference_broker.simulation.plan.fault_profile import MIXED, FaultProfile
 from reference_broker.store.format.record import CHUNK_BYTES
 
@@ -147,6 +148,18 @@ class Syncing(Enum):
     """None, as on a disk that is always slow."""
 
 
+class Copying(Enum):
+    """Ways of the worker to make the copy of a segment that is rewritten."""
+
+    BY_STEP = "by step"
+    """One operation of the disk after the other."""
+    AT_ONCE = "at once"
+    """All of it between two events, like a thread that nobody disturbs."""
+    SLOWLY = "slowly"
+    """By step, on a disk that takes most of a second for a small segment, until nothing fails any
+    more."""
+
+
 @dataclass(frozen=True, slots=True)
 class SystemPlan:
     """The broker has its disk as it has it outside: through the runtime's data folder, and calls of
@@ -176,6 +189,11 @@ class BrokerPlan:
     system: SystemPlan | None = None
     """Without it, operations of the store go to the disk as they are, and any of the small batches
     are the loop's."""
+    portion_bytes: int = PORTION_BYTES
+    """Bytes above which output goes to its socket in portions, and of one read in a turn."""
+    copying: Copying = Copying.BY_STEP
+    disk_free_limit_bytes: int = 0
+    """With less free on the disk publishers are blocked. It has plenty until it is full."""
 
 
 @dataclass(frozen=True, slots=True)

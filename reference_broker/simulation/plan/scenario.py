@@ -15,6 +15,7 @@ from reference_broker.simulation.plan.plans import (
     ChannelPlan,
     ClientPlan,
     Consume,
+    Copying,
     QueuePlan,
     Scenario,
     Syncing,
@@ -67,6 +68,19 @@ SYSTEM_CHANCE = 0.35
 SHORT_CHANCES = (0.0, 0.05, 0.3)
 """Of a read or a write there."""
 
+COPYING = (Copying.BY_STEP, Copying.BY_STEP, Copying.AT_ONCE, Copying.SLOWLY)
+"""Ways to copy a segment, as often as each."""
+
+FREE_LIMIT_CHANCE = 0.5
+"""Share of the seeds whose broker blocks publishers before the disk is full."""
+
+FREE_LIMIT_BYTES = 50 * MIB
+
+SMALL_PORTIONS_CHANCE = 0.25
+"""Share of the seeds whose sockets are written and read in small portions."""
+
+SMALL_PORTIONS_BYTES = (60, 500, 3_000)
+
 _DEAD = "dead-"
 _SHARED_QUEUES_MAX = 2
 _CLIENTS = (2, 4)
@@ -97,7 +111,7 @@ def draw(seed: int, duration_us: int = DURATION_US) -> Scenario:
         bit_rot=random.random() < BIT_ROT_CHANCE,
     )
     scenario = with_transient_letters(with_turns(with_paging(with_runs(scenario))))
-    scenario = with_system(scenario)
+    scenario = with_portions(with_free_limit(with_copying(with_system(scenario))))
     once = Random(f"declarations/{seed}").random() < DECLARES_ONCE_CHANCE
     # Where a bit is flipped, a definition may be what it damages.
     scenario = replace(scenario, declares_once=once and not scenario.bit_rot)
@@ -175,6 +189,30 @@ def with_system(scenario: Scenario, chance: float = SYSTEM_CHANCE) -> Scenario:
     system = SystemPlan(random.choice(SHORT_CHANCES), random.choice(list(Syncing)))
     broker = replace(scenario.broker, system=system)
     return replace(scenario, broker=broker, faults=with_calls(scenario.faults))
+
+
+def with_copying(scenario: Scenario, ways: Sequence[Copying] = COPYING) -> Scenario:
+    """The scenario with a broker that copies segments in one of ``ways``, as the seed has it."""
+    copying = Random(f"copying/{scenario.seed}").choice(ways)
+    return replace(scenario, broker=replace(scenario.broker, copying=copying))
+
+
+def with_free_limit(scenario: Scenario, chance: float = FREE_LIMIT_CHANCE) -> Scenario:
+    """With that ``chance``, as the seed has it, the scenario with a broker that has its disk's free
+    space looked at."""
+    has_limit = Random(f"free limit/{scenario.seed}").random() < chance
+    limit_bytes = FREE_LIMIT_BYTES if has_limit else 0
+    return replace(scenario, broker=replace(scenario.broker, disk_free_limit_bytes=limit_bytes))
+
+
+def with_portions(scenario: Scenario, chance: float = SMALL_PORTIONS_CHANCE) -> Scenario:
+    """With that ``chance``, as the seed has it, the scenario with sockets that are written and read
+    in small portions."""
+    random = Random(f"portions/{scenario.seed}")
+    if random.random() >= chance:
+        return scenario
+    broker = replace(scenario.broker, portion_bytes=random.choice(SMALL_PORTIONS_BYTES))
+    return replace(scenario, broker=broker)
 
 
 def _features(seed: int) -> list[str]:

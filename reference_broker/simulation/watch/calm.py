@@ -4,7 +4,8 @@ what it is handed. Then everybody has what is his.
 - *Liveness*: each client is connected; what it asked is answered; what it published is confirmed or
   refused; and where a queue has a consumer and something ready, the consumer has been handed
   something lately. Where an alarm is on, the broker has stopped reading from all who publish: then
-  no more is asked of a client than that it is connected, and of a queue that it is not late.
+  no more is asked of a client than that it is connected, and of a queue that it is not late. No
+  alarm is on for a disk that has room (:func:`judge_room`).
 - *Lateness*: nothing is much later than it was due, which holds at any time
   (:func:`judge_overdue`); and what waits for its time waits no more, as no time is longer than the
   calm: queues with a TTL have nothing ready, and no delayed exchange and no requeue delay holds
@@ -42,6 +43,14 @@ def judge_overdue(overdue_ms: Mapping[str, int]) -> None:
     for queue, late_ms in overdue_ms.items():
         if late_ms > LATE_MS:
             raise Violation("lateness", f"'{queue}' has a message that was due {late_ms} ms ago")
+
+
+def judge_room(*, alarm_on: bool, has_room: bool) -> None:
+    """Hold a broker to what it says of its disk: what was short of room is tried again, and the
+    alarm ends. Raises :exc:`Violation`."""
+    if alarm_on and has_room:
+        seconds = CALM_US // 1_000_000
+        raise Violation("liveness", f"the disk has had room for {seconds} s, and its alarm is on")
 
 
 def judge(

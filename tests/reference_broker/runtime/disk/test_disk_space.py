@@ -47,12 +47,17 @@ class Watched:
         self.free: int | OSError = free
         self.told: list[str] = []
         self.loop = Loop()
-        self.space = DiskSpace(self.loop.call_later, self.free_bytes, LIMIT, self)
+        self.spare_missing = False
+        self.spares_asked = 0
+        self.space = DiskSpace(self.loop.call_later, self.free_bytes, LIMIT, self, self)
 
     def free_bytes(self) -> int:
         if isinstance(self.free, OSError):
             raise self.free
         return self.free
+
+    def retry_spare(self) -> None:
+        self.spares_asked += 1
 
     def disk_low(self) -> None:
         self.told.append("low")
@@ -78,15 +83,26 @@ def test_each_change_is_told_once() -> None:
 
 def test_a_missing_spare_is_low_however_much_is_said_to_be_free() -> None:
     watched = Watched(LIMIT * 2)
-    watched.space.spare(missing=True)
-    watched.space.spare(missing=True)
+    watched.space.spare_made(missing=True)
+    watched.space.spare_made(missing=True)
     assert watched.told == ["low"]
     watched.free = 0
-    watched.space.spare(missing=False)
+    watched.space.spare_made(missing=False)
     assert watched.told == ["low"], "the spare is there again, but the limit isn't kept"
     watched.free = LIMIT
     watched.space.look()
     assert watched.told == ["low", "recovered"]
+
+
+def test_a_retry_asks_for_the_spare_and_sees_that_none_is_wanted_any_more() -> None:
+    watched = Watched(LIMIT)
+    watched.space.spare_made(missing=True)
+    watched.spare_missing = True
+    watched.space.retry()
+    assert (watched.spares_asked, watched.told) == (1, ["low"])
+    watched.spare_missing = False
+    watched.space.retry()
+    assert (watched.spares_asked, watched.told) == (2, ["low", "recovered"])
 
 
 def test_it_looks_more_often_the_nearer_the_limit_is() -> None:

@@ -8,6 +8,7 @@ import errno
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,9 @@ from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.queue.queue import Queue
 from reference_broker.errors import DiskFailed
 from reference_broker.http.request.host import StoreDamage
-from reference_broker.runtime.disk import rewriter
+from reference_broker.runtime.disk import journal_driver
 from reference_broker.runtime.disk.journal_driver import DiskDriver, MemoryDriver
+from reference_broker.runtime.disk.rewriter import Looks, Rewriter
 from reference_broker.store.format.segment import SEGMENT_BYTES, SPARE_FILE
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 from reference_broker.testing.lone_queue import purge_now
@@ -145,7 +147,8 @@ async def test_a_start_deletes_the_pages_of_an_earlier_process(tmp_path: Path) -
 async def test_what_is_mostly_acked_gives_its_room_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rewriter, "INTERVAL_S", 0.0)
+    at_once = partial(Rewriter, looks=Looks(interval_s=0.0))
+    monkeypatch.setattr(journal_driver, "Rewriter", at_once)
     node = Node(tmp_path)
     client = node.lone.client()
     for name in ("stuck", "busy"):

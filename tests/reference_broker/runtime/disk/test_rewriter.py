@@ -14,7 +14,8 @@ from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
 from reference_broker.runtime.disk import rewriter as module
 from reference_broker.runtime.disk.data_folder import DataFolder, FolderAccess
-from reference_broker.runtime.disk.rewriter import Rewriter
+from reference_broker.runtime.disk.rewriter import Looks, Rewriter
+from reference_broker.runtime.process.worker import Worker
 from reference_broker.store.disk.ports import Operation, Write
 from reference_broker.store.format.segment import COPY_SUFFIX
 from reference_broker.store.log.log import Log
@@ -53,7 +54,10 @@ class Rig:
         self.log = Log(segment_bytes=SEGMENT_BYTES)
         self.log.attach(self)
         self.live: dict[int, Content] = {}
-        self.rewriter = Rewriter(self.log, self.access, asyncio.get_running_loop(), self.sync)
+        loop = asyncio.get_running_loop()
+        copying = Worker("rewrite", loop.call_soon_threadsafe)
+        looks = Looks(interval_s=0.0)
+        self.rewriter = Rewriter(self.log, self.access, copying, loop.call_later, self.sync, looks)
         self.sync()
         for sequence in range(1000):
             content = self.live[sequence] = Content(b"\0\1q", b"header", b"%d" % sequence * 50)
@@ -113,7 +117,6 @@ class Rig:
 async def rig(
     anyio_backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Rig]:
-    monkeypatch.setattr(module, "INTERVAL_S", 0.0)
     monkeypatch.setattr(module, "RETRY_S", 0.0)
     rig = Rig(tmp_path)
     yield rig

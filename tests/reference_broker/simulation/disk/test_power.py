@@ -4,6 +4,7 @@ import errno
 
 import pytest
 
+from reference_broker.simulation.disk.disk import FREE_BYTES
 from reference_broker.simulation.disk.power import PowerCut, PoweredDisk
 from reference_broker.store.disk.ports import CreateFile, CreateSpare, Sync, Write
 from reference_broker.store.format.segment import COPY_SUFFIX
@@ -80,3 +81,13 @@ def test_the_next_operation_on_a_copy_fails_and_no_other() -> None:
         disk.perform(CreateFile(copy, 10))
     disk.perform(CreateFile(copy, 10))
     assert sorted(disk.list_files()) == sorted(["a.segment", copy])
+
+
+def test_a_disk_has_plenty_free_unless_it_is_full_or_has_an_end() -> None:
+    disk = PoweredDisk()
+    assert disk.free_bytes() == FREE_BYTES
+    disk.full = True
+    assert disk.free_bytes() == 0
+    small = PoweredDisk(capacity_bytes=15)
+    small.perform(CreateFile("a", 10))
+    assert small.free_bytes() == 5

@@ -73,6 +73,16 @@ def test_a_call_is_cancelled() -> None:
     assert seen == ["kept"]
 
 
+def test_a_call_for_later_comes_so_many_seconds_from_now_unless_it_is_cancelled() -> None:
+    clock = SimulatedClock()
+    seen: list[int] = []
+    clock.run(1_000_000)
+    clock.call_later(1.5, lambda: seen.append(clock.now_us))
+    clock.call_later(0.5, lambda: seen.append(0)).cancel()
+    clock.run(5_000_000)
+    assert seen == [2_500_000]
+
+
 def test_stamps_rise() -> None:
     clock = SimulatedClock()
     assert clock.stamp() < clock.stamp()

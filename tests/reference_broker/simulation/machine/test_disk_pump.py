@@ -55,7 +55,7 @@ class Rig:
         assert position == self.log.synced
         self.reports.append("synced")
 
-    def spare_made(self, *, missing: bool) -> None:
+    def spare_made(self, missing: bool) -> None:
         self.reports.append("no spare" if missing else "spare")
 
     def disk_full(self) -> None:

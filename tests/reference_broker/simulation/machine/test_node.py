@@ -20,7 +20,8 @@ from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine import node
 from reference_broker.simulation.machine.network import Link, Stream
-from reference_broker.simulation.machine.node import SOCKET_BUFFER_BYTES, Node
+from reference_broker.simulation.machine.node import Node
+from reference_broker.simulation.machine.socket import SOCKET_BUFFER_BYTES
 from reference_broker.simulation.plan.plans import BrokerPlan
 from reference_broker.store import open_log
 

@@ -8,21 +8,24 @@ import pytest
 from reference_broker.core.index.index import QueueIndex
 from reference_broker.core.journal.journal import Entry, EntryColumns
 from reference_broker.core.message.content import Content
+from reference_broker.runtime.disk.rewriter import RETRY_S
 from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.disk_pump import DiskPump
-from reference_broker.simulation.machine.rewrite_pump import RETRY_US, RewritePump
+from reference_broker.simulation.machine.rewrite_pump import SLOW_STEP_US, RewritePump
+from reference_broker.simulation.plan.plans import Copying
 from reference_broker.store import open_log
 from reference_broker.store.format.segment import COPY_SUFFIX
 
 SEGMENT_BYTES = 4_096
 A_WHILE_US = 5_000_000
+RETRY_US = int(RETRY_S * 1_000_000)
 
 
 class Rig:
     """A log with one message in ten left, and what rewrites it."""
 
-    def __init__(self) -> None:
+    def __init__(self, copying: Copying = Copying.BY_STEP, *, slowly: bool = False) -> None:
         self.clock = SimulatedClock()
         self.disk = PoweredDisk()
         self.log, _ = open_log(self.disk, segment_bytes=SEGMENT_BYTES)
@@ -40,7 +43,16 @@ class Rig:
                 self.log.ack(1, sequence, position, stored)
                 self.index.forget(sequence)
         self.run()
-        self.pump = RewritePump(self.clock, Random(2), self.log, self.disk, self.disk_pump.kick)
+        self.made_us = self.clock.now_us
+        self.pump = RewritePump(
+            self.clock,
+            Random(2),
+            self.log,
+            self.disk,
+            self.disk_pump.kick,
+            copying,
+            lambda: slowly,
+        )
 
     def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
         return self.index.live_columns(queue_id, start, end)
@@ -56,15 +68,16 @@ class Rig:
         if hasattr(self, "pump"):
             self.pump.synced()
 
-    def spare_made(self, *, missing: bool) -> None: ...
+    def spare_made(self, missing: bool) -> None: ...
 
     def disk_full(self) -> None: ...
 
     def disk_failed(self) -> None: ...
 
 
-def test_what_is_mostly_dead_gives_its_room_back() -> None:
-    rig = Rig()
+@pytest.mark.parametrize("copying", Copying)
+def test_what_is_mostly_dead_gives_its_room_back(copying: Copying) -> None:
+    rig = Rig(copying)
     before = rig.disk.size_bytes
     rig.run()
     assert rig.pump.counts["rewrites"] > 0
@@ -111,3 +124,26 @@ def test_a_stopped_pump_does_nothing_more() -> None:
     operations = rig.disk.operations
     rig.run()
     assert rig.disk.operations == operations
+
+
+@pytest.mark.parametrize("copying", Copying)
+def test_a_clean_stop_ends_the_copy_and_drops_it(copying: Copying) -> None:
+    rig = Rig(copying)
+    while rig.pump._plan is None:
+        rig.run(1_000)
+    rig.pump.close()
+    operations = rig.disk.operations
+    rig.run()
+    assert rig.disk.operations == operations
+    assert rig.pump.counts["rewrites"] == 0
+    assert rig.log.begin_rewrite() is not None, "the log would begin it anew"
+
+
+def test_a_disk_may_be_slow_with_copies() -> None:
+    took_us = []
+    for slowly in (False, True):
+        rig = Rig(slowly=slowly)
+        while not rig.pump.counts["rewrites"]:
+            rig.run(1_000)
+        took_us.append(rig.clock.now_us - rig.made_us)
+    assert took_us[1] > took_us[0] + 2 * SLOW_STEP_US[0]

@@ -3,17 +3,23 @@ from __future__ import annotations
 from collections import Counter
 
 from reference_broker.core.work.budget import TURN_UNITS, UNLIMITED_UNITS
+from reference_broker.runtime.net.paced_output import PORTION_BYTES
+from reference_broker.simulation.disk.disk import FREE_BYTES
 from reference_broker.simulation.plan.fault_profile import Fault
-from reference_broker.simulation.plan.plans import Syncing
+from reference_broker.simulation.plan.plans import Copying, Syncing
 from reference_broker.simulation.plan.scenario import (
+    FREE_LIMIT_BYTES,
     PAGED_SHARE,
     PAGING_MEMORY_BYTES,
     SHORT_CHANCES,
     SMALL_CHUNKS_BYTES,
+    SMALL_PORTIONS_BYTES,
     TINY_TURN_UNITS,
     draw,
     with_chunks,
+    with_copying,
     with_features,
+    with_portions,
     with_system,
     with_turns,
 )
@@ -118,6 +124,28 @@ def test_a_tenth_of_the_seeds_has_small_chunks_but_not_beside_large_bodies() -> 
     assert not any("large" in each.features for each in small)
     large = with_features(small[0], ["large"])
     assert with_chunks(large, 1.0) == large
+
+
+def test_copies_are_made_in_each_way() -> None:
+    ways = Counter(scenario.broker.copying for scenario in SCENARIOS)
+    print(ways)
+    assert ways.keys() == set(Copying)
+    assert all(30 <= count <= 120 for count in ways.values())
+    assert with_copying(SCENARIOS[0], (Copying.AT_ONCE,)).broker.copying is Copying.AT_ONCE
+
+
+def test_half_of_the_seeds_has_a_limit_of_the_free_space_and_a_disk_that_keeps_it() -> None:
+    limits = Counter(scenario.broker.disk_free_limit_bytes for scenario in SCENARIOS)
+    assert limits.keys() == {0, FREE_LIMIT_BYTES}
+    assert 70 <= limits[0] <= 130
+    assert 0 < FREE_LIMIT_BYTES < FREE_BYTES
+
+
+def test_a_quarter_of_the_seeds_has_small_portions() -> None:
+    small = [each for each in SCENARIOS if each.broker.portion_bytes < PORTION_BYTES]
+    assert 30 <= len(small) <= 75
+    assert {each.broker.portion_bytes for each in small} == set(SMALL_PORTIONS_BYTES)
+    assert with_portions(small[0], 0.0) == small[0]
 
 
 def test_turns_can_be_chosen() -> None:

@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from reference_broker.simulation.events.standings import QueueStanding, Standing
-from reference_broker.simulation.watch.calm import LATE_MS, LATELY_MS, judge, judge_overdue
+from reference_broker.simulation.watch.calm import (
+    LATE_MS,
+    LATELY_MS,
+    judge,
+    judge_overdue,
+    judge_room,
+)
 from reference_broker.simulation.watch.checkers import Violation
 
 NOW_MS = 100_000
@@ -49,6 +55,13 @@ def test_a_blocked_client_waits_but_is_connected() -> None:
     judged(QueueStanding(0, 1, has_ttl=False), is_blocked=True)  # it was let in just now
     with pytest.raises(Violation, match="not connected"):
         judged(is_blocked=True, is_connected=False)
+
+
+def test_the_alarm_of_a_disk_that_has_room_is_no_good() -> None:
+    judge_room(alarm_on=True, has_room=False)
+    judge_room(alarm_on=False, has_room=True)
+    with pytest.raises(Violation, match="liveness: the disk has had room for 30 s"):
+        judge_room(alarm_on=True, has_room=True)
 
 
 def test_what_waits_for_a_time_that_is_over_is_late() -> None:

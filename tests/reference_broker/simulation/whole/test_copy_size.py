@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from reference_broker.simulation.machine import rewrite_pump
+from reference_broker.runtime.disk import rewriter
 from reference_broker.simulation.report import world_of
 from reference_broker.simulation.watch.checkers import Violation
 from reference_broker.simulation.watch.checkers.disk_use import ENTRY_BYTES, FILE_BYTES
@@ -20,8 +22,8 @@ def run(seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
     world = world_of(seed)
     copies = []
 
-    def measured(plan: RewritePlan, disk: Disk) -> RewriteResult:
-        result = build(plan, disk)
+    def measured(plan: RewritePlan, disk: Disk, pause: Callable[[], None]) -> RewriteResult:
+        result = build(plan, disk, pause)
         # A segment with a large message is larger than others, and so may its copy be.
         sizes = [world.scenario.broker.segment_bytes, *(each.size_bytes for each in plan.sources)]
         entries = sum(len(columns.sequences) for columns in plan.entries)
@@ -32,7 +34,7 @@ def run(seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
         copies.append(result.size_bytes)
         return result
 
-    monkeypatch.setattr(rewrite_pump, "build", measured)
+    monkeypatch.setattr(rewriter, "build", measured)
     world.run()
     return len(copies)
 

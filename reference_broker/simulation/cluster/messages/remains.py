@@ -6,12 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_broker.cluster.queues.attached_consumer import AttachedConsumer
-from reference_broker.cluster.queues.over_link import OverLink
+from reference_broker.cluster.queues.origin_session import OriginSession
 from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.simulation.cluster.laws import LawBroken
 
 if TYPE_CHECKING:
-    from reference_broker.cluster.queues.origin_session import OriginSession
     from reference_broker.core.queue.queue import Queue
     from reference_broker.simulation.cluster.process import NodeProcess
 
@@ -40,7 +39,7 @@ def hold_no_ghosts(process: NodeProcess) -> int:
                     f"{process.name} has a consumer of {queue.name} by a link that is down"
                 )
         for lease in queue.leases.values():
-            is_remote = isinstance(lease.holder, AttachedConsumer | OverLink)
+            is_remote = isinstance(lease.holder, AttachedConsumer | OriginSession)
             if is_remote and (queue.id, lease.number) not in held:
                 raise LawBroken(
                     f"{process.name} has lease {lease.number} of {queue.name} for nobody"

@@ -15,8 +15,8 @@ from reference_broker.core.remote.ports import Answer, Counts, Got, Purged, Sett
 from reference_broker.errors import ChannelException, ReplyCode
 from reference_broker.http.objects.health import ALIVENESS_QUEUE
 from reference_broker.http.rows.message import header_of
-from reference_broker.testing.asgi_client import AsgiAnswer
-from reference_broker.testing.peer_apis import PeerApis
+from reference_broker.testing.apis.asgi_client import AsgiAnswer
+from reference_broker.testing.apis.peer_apis import PeerApis
 from reference_broker.testing.scripted_home import ScriptedHome
 
 pytestmark = pytest.mark.anyio

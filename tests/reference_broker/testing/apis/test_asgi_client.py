@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from reference_broker.testing.asgi_client import asgi_request
+from reference_broker.testing.apis.asgi_client import asgi_request
 
 pytestmark = pytest.mark.anyio
 

@@ -30,7 +30,7 @@ from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.http import Node, build_app
 from reference_broker.http.request.answer import Row
 from reference_broker.http.request.peers import KIND
-from reference_broker.testing.asgi_client import AsgiAnswer, asgi_request
+from reference_broker.testing.apis.asgi_client import AsgiAnswer, asgi_request
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.mesh_net import STEP_S, MeshNet, MeshNode
 from reference_broker.testing.scripted_home import ScriptedHome

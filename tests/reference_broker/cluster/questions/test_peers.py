@@ -8,7 +8,7 @@ from typing import Any
 from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.questions.asking import Gathered
 from reference_broker.cluster.questions.question import Answer
-from reference_broker.testing.peer_apis import PeerApis
+from reference_broker.testing.apis.peer_apis import PeerApis
 
 
 def test_the_states_of_members() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import httpx
 import pytest
 
 from mqkit.wire import Properties
@@ -16,7 +15,8 @@ from reference_broker.core.remote.ports import Answer, Counts, Got, Purged, Sett
 from reference_broker.errors import ChannelException, ReplyCode
 from reference_broker.http.objects.health import ALIVENESS_QUEUE
 from reference_broker.http.rows.message import header_of
-from reference_broker.testing.peer_apis import PeerApis
+from reference_broker.testing.apis.asgi_client import AsgiAnswer
+from reference_broker.testing.apis.peer_apis import PeerApis
 from reference_broker.testing.scripted_home import ScriptedHome
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ def _content(body: bytes) -> Content:
 
 async def _answered(
     apis: PeerApis, home: ScriptedHome, method: str, path: str, *answers: Answer, **more: Any
-) -> httpx.Response:
+) -> AsgiAnswer:
     """The answer of ``a`` to a request for which the home is asked as many questions."""
     asking = asyncio.create_task(apis.request("a", method, path, **more))
     left = list(answers)

@@ -10,7 +10,7 @@ import pytest
 
 from reference_broker.http.objects.whole_cluster import member_of
 from reference_broker.http.request.peers import KIND
-from reference_broker.testing.peer_apis import PeerApis
+from reference_broker.testing.apis.peer_apis import PeerApis
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from reference_broker.http.request import peers
 from reference_broker.http.request.turn_share import TurnShare, next_turn
 from reference_broker.http.serving import peer_requests
 from reference_broker.http.serving.peer_requests import PeerRequests
-from reference_broker.testing.peer_apis import PeerApi, PeerApis
+from reference_broker.testing.apis.peer_apis import PeerApi, PeerApis
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,8 @@ from reference_broker.cluster.membership.records import NodeState
 from reference_broker.core.access.permission import Permission
 from reference_broker.http.request import peers
 from reference_broker.http.serving import peer_requests
+from reference_broker.testing.apis.peer_apis import PeerApis
 from reference_broker.testing.lone_broker import LoneClient
-from reference_broker.testing.peer_apis import PeerApis
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,6 @@ import asyncio
 import json
 from typing import Any
 
-import httpx
 from starlette.applications import Starlette
 
 from reference_broker.cluster.coordinator import Event
@@ -31,6 +30,7 @@ from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.http import Node, build_app
 from reference_broker.http.request.answer import Row
 from reference_broker.http.request.peers import KIND
+from reference_broker.testing.apis.asgi_client import AsgiAnswer, asgi_request
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.mesh_net import STEP_S, MeshNet, MeshNode
 from reference_broker.testing.scripted_home import ScriptedHome
@@ -125,28 +125,26 @@ class PeerApis:
         for node, peer in ((name, other), (other, name)):
             self.net.nodes[node].mesh.links[peer].lost("cut")
 
-    async def get(self, at: str, path: str, **more: Any) -> httpx.Response:
+    async def get(self, at: str, path: str, **more: Any) -> AsgiAnswer:
         """The answer of that node."""
         return await self.request(at, "GET", path, **more)
 
     async def request(
         self, at: str, method: str, path: str, *, is_patient: bool = False, **more: Any
-    ) -> httpx.Response:
+    ) -> AsgiAnswer:
         """The answer of that node, with bytes going to and fro until it is there. Time passes on
         the links only while ``is_patient``."""
         more.setdefault("auth", LOGIN)
-        transport = httpx.ASGITransport(self.nodes[at].app, client=("127.0.0.1", 1))
-        async with httpx.AsyncClient(transport=transport, base_url="http://node") as client:
-            asking = asyncio.create_task(client.request(method, path, **more))
-            try:
-                while not asking.done():
-                    await asyncio.sleep(0)
-                    self.net.settle()
-                    if is_patient:
-                        self.net.pass_time(STEP_S)
-            finally:
-                asking.cancel()
-            return await asking
+        asking = asyncio.create_task(asgi_request(self.nodes[at].app, method, path, **more))
+        try:
+            while not asking.done():
+                await asyncio.sleep(0)
+                self.net.settle()
+                if is_patient:
+                    self.net.pass_time(STEP_S)
+        finally:
+            asking.cancel()
+        return await asking
 
     async def ask(self, asking: str, asked: str, arguments: Row) -> tuple[int, Row]:
         """The status and the JSON with which ``asked`` answers a request that ``asking`` passes

@@ -312,7 +312,8 @@ class Server:
         if self.config.http is not None or (self.tls is not None and self.tls.config.https):
             sampler = Sampler(self)
             self.broker.memory.beside["samples"] = lambda: sampler.held_bytes
-            app = build_app(self, sampler, self)
+            peers = None if self.cluster is None else self.cluster.peers
+            app = build_app(self, sampler, self, peers, self._http_share)
             self._sampling = self._loop.create_task(sampler.run(), name="sampler")
             if self.config.http is not None:
                 http = HttpListener(app, self._http_share, self._admission)

@@ -36,6 +36,7 @@ from reference_broker.cluster.mesh import LaneUser
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import MEMBERS
 from reference_broker.cluster.node import ClusterNode, NodeStage
+from reference_broker.cluster.questions.peers import Peers
 from reference_broker.cluster.queues.queue_links import QueueLinks
 from reference_broker.core.access import access_definition
 from reference_broker.core.base.deadlines import Deadline
@@ -129,6 +130,12 @@ class BrokerNode:
         assert self._service is not None
         keys = self._service.node.view.keys()
         return sum(key.startswith(MEMBERS) for key in keys)
+
+    @property
+    def peers(self) -> Peers:
+        """The other nodes, as the management API asks them. Once it has joined."""
+        assert self._service is not None
+        return self._service.peers
 
     # The host of the service
 

@@ -6,7 +6,7 @@
     assert answer.json()[0]["node"] == "mqkit@b"
 
 Definitions are not shared: :meth:`PeerApis.declare` makes a queue at its home, and its stand-in on
-the others, whose home is a :class:`~reference_broker.testing.scripted_home.ScriptedHome`. The links
+the others, whose home is a :class:`~reference_broker.testing.homes.scripted_home.ScriptedHome`. The links
 have the virtual time of a :class:`~reference_broker.testing.mesh_net.MeshNet`, which passes while
 somebody is ``patient``.
 """
@@ -31,9 +31,9 @@ from reference_broker.http import Node, build_app
 from reference_broker.http.request.answer import Row
 from reference_broker.http.request.peers import KIND
 from reference_broker.testing.apis.asgi_client import AsgiAnswer, asgi_request
+from reference_broker.testing.homes.scripted_home import ScriptedHome
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.mesh_net import STEP_S, MeshNet, MeshNode
-from reference_broker.testing.scripted_home import ScriptedHome
 
 LOGIN = ("guest", "guest")
 

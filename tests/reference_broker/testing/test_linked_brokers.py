@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reference_broker.testing.linked_brokers import LinkedBrokers
-from reference_broker.testing.noting_taker import message
+from reference_broker.testing.homes.linked_brokers import LinkedBrokers
+from reference_broker.testing.homes.noting_taker import message
 
 
 def _ups(nodes: LinkedBrokers) -> list[bool]:

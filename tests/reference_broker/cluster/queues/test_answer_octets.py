@@ -26,7 +26,7 @@ from reference_broker.cluster.queues.answer_octets import (
 from reference_broker.cluster.queues.octet_reader import OctetReader
 from reference_broker.core.remote.ports import Counts, Got, Purged
 from reference_broker.errors import ChannelException, LinkError, ReplyCode
-from reference_broker.testing.noting_taker import message
+from reference_broker.testing.homes.noting_taker import message
 
 _U64 = st.integers(0, (1 << 64) - 1)
 _READERS = [read_number, read_error, read_delivery, read_got, read_counted, read_purged]

@@ -14,9 +14,9 @@ from reference_broker.cluster.queues.octet_reader import OctetReader
 from reference_broker.core.channel.consume_arguments import ConsumeArguments
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.work.until import Until
+from reference_broker.testing.homes.noting_taker import message, terms
 from reference_broker.testing.link_pair import LinkPair
 from reference_broker.testing.lone_queue import QueueHost
-from reference_broker.testing.noting_taker import message, terms
 
 
 class _Session:

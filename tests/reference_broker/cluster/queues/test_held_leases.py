@@ -5,8 +5,8 @@ from __future__ import annotations
 from reference_broker.cluster.queues.held_leases import HeldLeases
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
+from reference_broker.testing.homes.noting_taker import message
 from reference_broker.testing.lone_queue import QueueHost
-from reference_broker.testing.noting_taker import message
 
 
 def _lease(queue: Queue, number: int) -> Lease:

@@ -12,8 +12,8 @@ from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.remote.ports import Counts, Got, Purged, Settlement, Told
 from reference_broker.errors import ChannelException
-from reference_broker.testing.linked_brokers import LinkedBrokers
-from reference_broker.testing.noting_taker import NotingTaker, message, terms
+from reference_broker.testing.homes.linked_brokers import LinkedBrokers
+from reference_broker.testing.homes.noting_taker import NotingTaker, message, terms
 from reference_broker.testing.recording_journal import RecordingJournal
 
 

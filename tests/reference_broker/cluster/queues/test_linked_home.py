@@ -16,8 +16,8 @@ from reference_broker.core.remote.ports import Home, Purged, Settlement
 from reference_broker.core.work.budget import UNLIMITED_UNITS, Budget
 from reference_broker.core.work.portions import Portions
 from reference_broker.errors import ChannelException
+from reference_broker.testing.homes.noting_taker import NotingTaker, terms
 from reference_broker.testing.link_pair import LinkPair
-from reference_broker.testing.noting_taker import NotingTaker, terms
 
 
 class _Linked:

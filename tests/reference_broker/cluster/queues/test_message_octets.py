@@ -10,7 +10,7 @@ from reference_broker.cluster.queues.message_octets import octets_of, read_conte
 from reference_broker.cluster.queues.octet_reader import OctetReader
 from reference_broker.core.message.content import Content
 from reference_broker.errors import LinkError
-from reference_broker.testing.noting_taker import message
+from reference_broker.testing.homes.noting_taker import message
 
 
 def _read(content: Content) -> Content:

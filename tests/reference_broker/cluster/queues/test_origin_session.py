@@ -20,9 +20,9 @@ from reference_broker.cluster.queues.linked_home import LinkedHome
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.remote.ports import Settlement, Terms
 from reference_broker.errors import ChannelException
-from reference_broker.testing.linked_brokers import LinkedBrokers
+from reference_broker.testing.homes.linked_brokers import LinkedBrokers
+from reference_broker.testing.homes.noting_taker import NotingTaker, message, terms
 from reference_broker.testing.lone_broker import FRAME_MAX
-from reference_broker.testing.noting_taker import NotingTaker, message, terms
 from reference_broker.testing.recording_journal import RecordingJournal
 
 _ALL = 1_000_000

@@ -14,8 +14,8 @@ from reference_broker.cluster.queues.publish_octets import UNANSWERED_MAX, encod
 from reference_broker.core.message.content import Content
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.work.task import agreed
-from reference_broker.testing.linked_brokers import LinkedBrokers
-from reference_broker.testing.noting_taker import message
+from reference_broker.testing.homes.linked_brokers import LinkedBrokers
+from reference_broker.testing.homes.noting_taker import message
 from reference_broker.testing.recording_journal import RecordingJournal
 
 

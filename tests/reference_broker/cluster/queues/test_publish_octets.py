@@ -14,7 +14,7 @@ from reference_broker.cluster.queues.publish_octets import (
     read_publish,
 )
 from reference_broker.errors import LinkError
-from reference_broker.testing.noting_taker import message
+from reference_broker.testing.homes.noting_taker import message
 
 _U64 = st.integers(0, (1 << 64) - 1)
 

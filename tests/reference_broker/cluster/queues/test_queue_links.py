@@ -10,8 +10,8 @@ from reference_broker.cluster.link.lane import Lane
 from reference_broker.cluster.mesh import LaneUser
 from reference_broker.cluster.queues.kinds import PublishKind
 from reference_broker.core.remote.ports import Homes, Settlement
-from reference_broker.testing.linked_brokers import LinkedBrokers
-from reference_broker.testing.noting_taker import NotingTaker, message, terms
+from reference_broker.testing.homes.linked_brokers import LinkedBrokers
+from reference_broker.testing.homes.noting_taker import NotingTaker, message, terms
 
 
 def test_a_home_is_the_same_object_whether_the_node_is_there_or_not() -> None:

@@ -13,8 +13,8 @@ from reference_broker.cluster.queues.sent_publishes import UNTOLD_MAX, SentPubli
 from reference_broker.core.work.budget import UNLIMITED_UNITS, Budget
 from reference_broker.core.work.portions import Portions
 from reference_broker.errors import LinkError
+from reference_broker.testing.homes.noting_taker import message
 from reference_broker.testing.link_pair import LinkPair
-from reference_broker.testing.noting_taker import message
 
 
 class _Publisher:

@@ -10,8 +10,8 @@ from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.remote.ports import Settlement
 from reference_broker.core.work.task import Steps
+from reference_broker.testing.homes.noting_taker import message
 from reference_broker.testing.lone_broker import LoneBroker
-from reference_broker.testing.noting_taker import message
 
 UNITS = 100
 

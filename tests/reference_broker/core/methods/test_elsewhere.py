@@ -34,8 +34,8 @@ from reference_broker.core.message.content import Content
 from reference_broker.core.remote.attachment import WINDOW_BYTES, WINDOW_MESSAGES
 from reference_broker.core.remote.ports import Answer, Counts, Got, Purged, Settlement, Terms
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+from reference_broker.testing.homes.scripted_home import ScriptedHome
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
-from reference_broker.testing.scripted_home import ScriptedHome
 
 ROUTE = encode_shortstr("") + encode_shortstr("q")
 

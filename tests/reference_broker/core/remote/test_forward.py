@@ -18,9 +18,9 @@ from mqkit.wire.methods import (
     TxSelect,
 )
 from reference_broker.core.exchange.definitions import QueueDefinition
+from reference_broker.testing.homes.scripted_home import ScriptedHome
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 from reference_broker.testing.recording_journal import RecordingJournal
-from reference_broker.testing.scripted_home import ScriptedHome
 
 PERSISTENT = Properties(delivery_mode=2)
 

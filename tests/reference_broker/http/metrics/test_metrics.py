@@ -16,7 +16,7 @@ from reference_broker.http.metrics import metrics
 from reference_broker.http.metrics.metrics import LoopbackMetrics
 from reference_broker.runtime.config import Address, ServerConfig
 from reference_broker.runtime.server import Server
-from reference_broker.testing.scripted_home import ScriptedHome
+from reference_broker.testing.homes.scripted_home import ScriptedHome
 
 pytestmark = pytest.mark.anyio
 FREE = Address("127.0.0.1", 0)

@@ -17,7 +17,7 @@ from reference_broker.http.objects.health import ALIVENESS_QUEUE
 from reference_broker.http.rows.message import header_of
 from reference_broker.testing.apis.asgi_client import AsgiAnswer
 from reference_broker.testing.apis.peer_apis import PeerApis
-from reference_broker.testing.scripted_home import ScriptedHome
+from reference_broker.testing.homes.scripted_home import ScriptedHome
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from reference_broker.http.rows import sampler
 from reference_broker.http.rows.sampler import NODE, Sampler
 from reference_broker.http.rows.series import STEP_MS
 from reference_broker.store import Log
-from reference_broker.testing.scripted_home import ScriptedHome
+from reference_broker.testing.homes.scripted_home import ScriptedHome
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from reference_broker.core.remote.ports import Counts
 from reference_broker.core.vhost.traffic import Traffic
 from reference_broker.http.rows.message import header_of
 from reference_broker.http.rows.totals import Totals, VHostTotals, sum_of
+from reference_broker.testing.homes.scripted_home import ScriptedHome
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
-from reference_broker.testing.scripted_home import ScriptedHome
 
 QUEUES = 20
 

@@ -24,7 +24,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.vhost.firehose import TRACE_EXCHANGE
-from reference_broker.testing.linked_brokers import LinkedBrokers
+from reference_broker.testing.homes.linked_brokers import LinkedBrokers
 from reference_broker.testing.lone_broker import LoneClient
 
 

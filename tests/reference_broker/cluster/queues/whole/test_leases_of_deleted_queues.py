@@ -7,7 +7,7 @@ import pytest
 
 from mqkit.wire.methods import BasicAck, BasicGet, BasicNack, BasicReject, Method, QueueDelete
 from reference_broker.cluster.queues.origin_session import OriginSession
-from reference_broker.testing.linked_brokers import LinkedBrokers
+from reference_broker.testing.homes.linked_brokers import LinkedBrokers
 
 
 def _session(nodes: LinkedBrokers) -> OriginSession:

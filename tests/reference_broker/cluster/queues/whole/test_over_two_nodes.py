@@ -34,7 +34,7 @@ from mqkit.wire.methods import (
     TxSelect,
 )
 from reference_broker.core.queue.queue import Queue
-from reference_broker.testing.linked_brokers import LinkedBrokers
+from reference_broker.testing.homes.linked_brokers import LinkedBrokers
 from reference_broker.testing.lone_broker import LoneClient
 
 PERSISTENT = Properties(delivery_mode=2)

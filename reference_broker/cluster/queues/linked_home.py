@@ -216,7 +216,7 @@ class LinkedHome:
 
     def _tell_all(self, takers: Iterable[Taker], asked: Iterable[Told]) -> Steps:
         error = ChannelException(
-            ReplyCode.NOT_FOUND, f"home node '{self.node}' of the queue went down"
+            ReplyCode.NOT_FOUND, f"home node 'mqkit@{self.node}' of the queue went down"
         )
         for taker in takers:
             if self._budget.left <= 0:

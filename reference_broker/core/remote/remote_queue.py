@@ -80,7 +80,7 @@ class RemoteQueue(Queue):
             where = described("queue", self.name, self.env.vhost_name)
             raise ChannelException(
                 ReplyCode.NOT_FOUND,
-                f"home node '{self.home.node}' of {kind}{where} is down or inaccessible",
+                f"home node 'mqkit@{self.home.node}' of {kind}{where} is down or inaccessible",
             )
 
     def renew(self) -> None:

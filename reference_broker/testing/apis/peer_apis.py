@@ -6,9 +6,9 @@
     assert answer.json()[0]["node"] == "mqkit@b"
 
 Definitions are not shared: :meth:`PeerApis.declare` makes a queue at its home, and its stand-in on
-the others, whose home is a :class:`~reference_broker.testing.homes.scripted_home.ScriptedHome`. The links
-have the virtual time of a :class:`~reference_broker.testing.mesh_net.MeshNet`, which passes while
-somebody is ``patient``.
+the others, whose home is a :class:`~reference_broker.testing.homes.scripted_home.ScriptedHome`. The
+links have the virtual time of a :class:`~reference_broker.testing.mesh_net.MeshNet`, which passes
+while somebody is ``patient``.
 """
 
 from __future__ import annotations

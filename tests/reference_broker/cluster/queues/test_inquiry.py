@@ -189,7 +189,7 @@ def test_a_get_takes_nothing_when_its_link_is_lost_before() -> None:
     nodes.settle()
     assert (queue.ready, queue.unacked) == (1, 0)
     (error,) = told
-    assert error.text == "home node 'b' of the queue went down"
+    assert error.text == "home node 'mqkit@b' of the queue went down"
 
 
 def test_what_goes_to_another_node_is_traced_there() -> None:

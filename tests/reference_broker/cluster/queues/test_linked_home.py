@@ -187,7 +187,7 @@ def test_a_lost_home_tells_all_in_portions() -> None:
     assert len(told) == 300
     error = told[0]
     assert isinstance(error, ChannelException)
-    assert error.reply_text == "NOT_FOUND - home node 'b' of the queue went down"
+    assert error.reply_text == "NOT_FOUND - home node 'mqkit@b' of the queue went down"
     assert number == 301
     assert [kind for kind, _ in linked.commands()] == [CommandKind.ATTACH]
 

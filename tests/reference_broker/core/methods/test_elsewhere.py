@@ -314,6 +314,6 @@ def test_a_home_that_is_down_is_404(nodes: Nodes, method: Any) -> None:
     assert isinstance(closed, ChannelClose)
     assert (closed.reply_code, closed.class_id) == (404, method.CLASS_ID)
     assert closed.reply_text == (
-        "NOT_FOUND - home node 'b' of durable queue 'q' in vhost '/' is down or inaccessible"
+        "NOT_FOUND - home node 'mqkit@b' of durable queue 'q' in vhost '/' is down or inaccessible"
     )
     nodes.client.send(1, ChannelCloseOk())

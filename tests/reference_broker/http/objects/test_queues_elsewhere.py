@@ -22,7 +22,7 @@ from reference_broker.testing.homes.scripted_home import ScriptedHome
 pytestmark = pytest.mark.anyio
 
 QUEUE = "/api/queues/%2F/q"
-DOWN = "NOT_FOUND - home node 'b' of durable queue 'q' in vhost '/' is down or inaccessible"
+DOWN = "NOT_FOUND - home node 'mqkit@b' of durable queue 'q' in vhost '/' is down or inaccessible"
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ def test_messages_wait_for_etcd_in_the_log(nodes: Cluster, etcd_server: Etcd) ->
         f"{api}/api/queues/%2F/q/get",
         json={"count": 2, "ackmode": "ack_requeue_false", "encoding": "auto"},
     )
-    assert [each["payload"] for each in got.json()] == ["x"]
+    assert [(each["payload"], each["redelivered"]) for each in got.json()] == [("x", True)]
 
 
 def test_another_secret_is_refused(nodes: Cluster, etcd_server: Etcd, tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import pika
 import pytest
@@ -186,7 +186,7 @@ def test_a_node_that_was_replaced_while_it_slept_ends(nodes: Cluster) -> None:
     while not twin.ready_line:  # until the lease of the one that sleeps is over
         twin.start("--node-name", "a")
         while not twin.ready_line and not twin.has_ended():
-            time.sleep(0.05)
+            Event().wait(0.05)  # for another process, and nobody tells it
     assert "is taken by a node that is there" in twin.errors()
     nodes.resume("a")
     assert nodes["a"].wait(END_S) == 1

@@ -85,7 +85,7 @@ class Cluster:
     def stop(self, *names: str) -> None:
         """End nodes, as their operator would. Idempotent."""
         for node in self._chosen(names):
-            node.signal(signal.SIGTERM)
+            node.ask_to_stop()
         for node in self._chosen(names):
             node.stop()
 

@@ -41,6 +41,7 @@ class ClusterNode:
             *("--cluster-listen", f"{HOST}:{self.link_port}", *cluster_options),
         )
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_asked = False
 
     def __repr__(self) -> str:
         return f"<ClusterNode {self.name!r} {self.url}>"
@@ -59,6 +60,7 @@ class ClusterNode:
         """Start the process; ``more`` are options that win over its own. It serves clients when
         :attr:`ready_line` says so."""
         self._folder.mkdir(exist_ok=True)
+        self._is_asked = False
         # Not a pipe, which somebody would have to read.
         with open(self._said, "wb") as said, open(self._errors, "ab") as errors:
             self._process = subprocess.Popen(
@@ -93,9 +95,16 @@ class ClusterNode:
 
     def stop(self) -> None:
         """End it as its operator would, a paused one, too. Idempotent."""
-        self.signal(signal.SIGTERM)
-        self.signal(signal.SIGCONT)
+        self.ask_to_stop()
         self._reap()
+
+    def ask_to_stop(self) -> None:
+        """Have it end by itself, and don't wait; a second time would be a kill, so there is none
+        until it is started again."""
+        if not self._is_asked:
+            self._is_asked = True
+            self.signal(signal.SIGTERM)
+            self.signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """End it as a crash does. Idempotent."""

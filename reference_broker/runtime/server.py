@@ -236,9 +236,9 @@ class Server:
         if self.tls is not None:
             await self.tls.stop_https()
         await self._close_connections()
-        if self.cluster is not None:
-            await self.cluster.stop()
         await self._complete_work()
+        if self.cluster is not None:  # queues that end with their connections ask the others
+            await self.cluster.stop()
         self._stopped = True
         self._timer.cancel()
         self._disk_retry.close()

@@ -63,6 +63,7 @@ NOT_A_BROKERS = {
     *("cryptography", "mqkit.topology", "mqkit.app", "mqkit_cli.app", "mqkit_cli.store.command"),
     "reference_broker.service.command_line",
     *("aiohttp", "reference_broker.cluster", "reference_broker.runtime.etcd"),
+    *("reference_broker.runtime.cluster", "reference_broker.runtime.node_process"),
 }
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import pika
 import pytest
@@ -176,6 +177,20 @@ def test_folders_of_others_and_names_that_are_taken_are_refused(
     other = _refusal(nodes, "a", "--cluster-name", elsewhere)
     assert "the data folder belongs to another cluster than" in other
     nodes.start("a")
+
+
+def test_a_node_that_was_replaced_while_it_slept_ends(nodes: Cluster) -> None:
+    nodes.start("a")
+    nodes.pause("a")
+    twin = nodes["b"]
+    while not twin.ready_line:  # until the lease of the one that sleeps is over
+        twin.start("--node-name", "a")
+        while not twin.ready_line and not twin.has_ended():
+            Event().wait(0.05)  # for another process, and nobody tells it
+    assert "is taken by a node that is there" in twin.errors()
+    nodes.resume("a")
+    assert nodes["a"].wait(END_S) == 1
+    assert "another process has joined as 'a': this one was replaced" in nodes["a"].errors()
 
 
 def test_an_older_image_of_a_folder_is_refused(nodes: Cluster, tmp_path: Path) -> None:

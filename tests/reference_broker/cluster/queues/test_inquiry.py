@@ -263,3 +263,19 @@ def test_a_consumer_that_holds_several_messages_of_a_quorum_queue_is_one() -> No
     nodes.act("a", lambda: home.detach(number))
     counts = _ask(nodes, lambda home, told: home.count(queue.id, told))
     assert counts == Counts(0, 3, 0, 1)
+
+
+def test_a_purge_that_had_to_wait_is_not_done_when_its_link_is_lost() -> None:
+    nodes = LinkedBrokers("a", "b")
+    queue = nodes.declare("b", "q")
+    _publish(nodes, queue, b"1")
+    nodes.settle()
+    nodes.act("b", queue.begin_return)
+    told: list[object] = []
+    nodes.act("a", lambda: _home(nodes).purge(queue.id, told.append))
+    nodes.settle()
+    assert told == []
+    nodes.cut("a", "b")
+    nodes.act("b", queue.end_return)
+    nodes.settle()
+    assert (queue.ready, queue.purged, len(told)) == (1, 0, 1)

@@ -12,7 +12,7 @@ QUICK_JVM := -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 PARTS  := mqkit reference_broker cli/mqkit_cli spark/mqkit_spark spark/pyspark_mqkit bench/mqkit_bench fuzz interop mutants website tests examples
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test docs check format lint types imports tests-fast sim mutants soak chaos drift lots archives migration spark-sink spark-stream effects clock sync bench bench-store interop fuzz clean
+.PHONY: help install demo test docs check format lint types imports tests-fast sim mutants soak chaos drift lots archives migration spark-sink spark-stream effects clock sync bench bench-store interop interop-cluster fuzz clean
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -84,6 +84,10 @@ bench-store: $(STAMP)  ## the store at full size: 10M messages, 2 GiB from disk,
 
 interop: $(STAMP)  ## other people's suites and 2,000 generated sequences, on both brokers (SEED=n to replay; long)
 	@$(BIN)/python -m interop $${SEED:+--seed $$SEED}
+
+interop-cluster: $(STAMP)  ## tests/acceptance and other people's suites once more, with the queues at another node than the clients (long)
+	@$(BIN)/python -m pytest -q --on-cluster tests/acceptance
+	@$(BIN)/python -m interop cluster
 
 fuzz: $(STAMP)  ## Atheris over all that reads bytes, and the long Hypothesis run (FUZZ_SECONDS=n a target; 60)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fuzz]'

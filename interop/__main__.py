@@ -1,7 +1,8 @@
 """``python -m interop``: the differential test and other people's suites, one after the other.
 
 Exit code 0 when neither found anything, 1 else. ``suites``, ``differential`` and ``differences``
-(the list of what differs on purpose) are there by themselves, too.
+(the list of what differs on purpose) are there by themselves, too; and ``cluster``, the suites with
+our queues at another node than their clients.
 """
 
 from __future__ import annotations
@@ -25,11 +26,17 @@ from interop.suites.session import SuiteFailed
 from interop.suites.verdict import Verdict
 from interop.suites.workshop import default_folder
 from interop.summary import on_purpose, summary
-from mqkit.testing import RabbitMQUnavailable
+from mqkit.testing import ClusterUnavailable, RabbitMQUnavailable
 
 SEQUENCES = 2_000
 PROGRESS_EVERY = 250
-FAILURES = (RabbitMQUnavailable, RuntimeError, SuiteFailed, subprocess.CalledProcessError)
+FAILURES = (
+    RabbitMQUnavailable,
+    ClusterUnavailable,
+    RuntimeError,
+    SuiteFailed,
+    subprocess.CalledProcessError,
+)
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 
@@ -57,6 +64,14 @@ def everything(
 def suites_only(cache: Cache = None) -> None:
     """Other people's suites only."""
     with both_brokers() as brokers:
+        good = _suites(brokers, cache)
+    raise SystemExit(not good)
+
+
+@app.command("cluster")
+def suites_on_cluster(cache: Cache = None) -> None:
+    """Other people's suites, with our queues at another node than their clients."""
+    with both_brokers("cluster") as brokers:
         good = _suites(brokers, cache)
     raise SystemExit(not good)
 

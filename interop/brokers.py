@@ -1,4 +1,7 @@
-"""The two brokers of a comparison, both started for it, both on free ports of 127.0.0.1."""
+"""The two brokers of a comparison, both started for it, both on free ports of 127.0.0.1.
+
+``cluster`` is ours as two nodes, with the clients at one and the queues at the other.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from interop.elsewhere.cluster import CLIENTS, queues_elsewhere
 from mqkit.testing import rabbitmq
+from mqkit.testing.cluster_node import HOST
 from mqkit.testing.rabbitmq import MANAGEMENT_URL_VARIABLE
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse
@@ -39,22 +44,28 @@ class Brokers:
 
 
 @contextmanager
-def both_brokers() -> Iterator[Brokers]:
+def both_brokers(ours: Literal["reference", "cluster"] = "reference") -> Iterator[Brokers]:
     """The two brokers for the time of the block, with data folders of their own.
 
-    Raises :exc:`~mqkit.testing.RabbitMQUnavailable` when there is no RabbitMQ to be had, and
-    ``RuntimeError`` when the reference broker doesn't start.
+    Raises :exc:`~mqkit.testing.RabbitMQUnavailable` when there is no RabbitMQ to be had,
+    :exc:`~mqkit.testing.ClusterUnavailable` when there is no etcd, and ``RuntimeError`` when the
+    reference broker doesn't start.
     """
-    with one_broker("rabbitmq") as there, one_broker("reference") as here:
+    with one_broker("rabbitmq") as there, one_broker(ours) as here:
         yield Brokers(there, here)
 
 
 @contextmanager
-def one_broker(name: Literal["reference", "rabbitmq"]) -> Iterator[Broker]:
+def one_broker(name: Literal["reference", "cluster", "rabbitmq"]) -> Iterator[Broker]:
     """One of them. Raises as :func:`both_brokers`."""
     if name == "reference":
         with _reference_broker() as here:
             yield here
+        return
+    if name == "cluster":
+        with queues_elsewhere(("--message-size-max", MESSAGE_SIZE_MAX)) as nodes:
+            node = nodes[CLIENTS]
+            yield Broker(parse(node.url), f"http://{HOST}:{node.management_port}")
         return
     with rabbitmq() as found:
         if found.management_url is None:

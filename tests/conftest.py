@@ -109,7 +109,10 @@ def _leave_out(
 
 
 def _is_for_one_node(item: pytest.Item) -> bool:
-    return item.get_closest_marker("rabbitmq") is not None or is_unplayable(item.nodeid)
+    """True for a test of RabbitMQ alone, too."""
+    callspec = getattr(item, "callspec", None)
+    is_of_rabbitmq = callspec is not None and callspec.params.get("broker") == "rabbitmq"
+    return is_of_rabbitmq or is_unplayable(item.nodeid)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

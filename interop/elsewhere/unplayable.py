@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_OWN_PROCESS = "it starts a broker of its own: it is about that process"
-
-UNPLAYABLE: Mapping[str, str] = {}
-"""Reasons by node id, of a test with all of its parameters."""
+UNPLAYABLE: Mapping[str, str] = {
+    "tests/acceptance/test_rabbitmqadmin.py::test_prints_the_same_and_exits_alike": (
+        "it gets messages over HTTP, and a node's HTTP API gives none of another node's queue yet"
+    ),
+}
+"""Reasons by the node id of a test, with all of its parameters."""
 
 
 def is_unplayable(node_id: str) -> bool:

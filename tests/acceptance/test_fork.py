@@ -16,9 +16,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from interop.elsewhere.cluster import CLIENTS, HOME, queues_elsewhere
+from mqkit.testing import Cluster
+from mqkit.testing.cluster_node import HOST
 from mqkit.wire import methods
-from mqkit_bench.server import ReferenceServer
-from mqkit_bench.session import Session
+from mqkit_bench.contestant import Contestant
+from mqkit_bench.server import ReferenceServer, Server
+from mqkit_bench.session import Address, Session
 from mqkit_bench.stalls import frames
 from mqkit_bench.stalls.dead_letters import (
     FORK_LEVELS,
@@ -40,15 +44,42 @@ HEAD_TTL_MS = 500
 """Longer than the kill takes, and shorter than the start."""
 
 
+class ServerOfTwo:
+    """Two nodes: clients are at one, and the other has the queues and is looked at. Both go and
+    come together."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    @property
+    def contestant(self) -> Contestant:
+        node = self._cluster[CLIENTS]
+        address = Address(HOST, node.amqp_port)
+        return Contestant("two nodes", address, node.management_url, self._cluster[HOME].pid)
+
+    def start(self) -> None:
+        self._cluster.start()
+
+    def stop(self) -> None:
+        self._cluster.stop()
+
+    def kill(self) -> None:
+        self._cluster.kill()
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ReferenceServer]:
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    if request.config.getoption("--on-cluster"):
+        with queues_elsewhere() as cluster:
+            yield ServerOfTwo(cluster)
+        return
     server = ReferenceServer(tmp_path)
     yield server
     server.kill()  # one that hangs would get a minute to end by itself
     server.end()
 
 
-def begin(server: ReferenceServer) -> None:
+def begin(server: Server) -> None:
     """Declare the fork, and publish its one message."""
     tenant = Tenant(server.contestant)
     session = tenant.prepare(fork_topology(FORK_LEVELS))
@@ -56,7 +87,7 @@ def begin(server: ReferenceServer) -> None:
     tenant.hang_up()
 
 
-def begin_durable(server: ReferenceServer) -> None:
+def begin_durable(server: Server) -> None:
     """Declare it durable behind a queue with a TTL, publish, and end the broker before that is
     over: the message is in the log, and overdue at the next start."""
     tenant = Tenant(server.contestant)
@@ -73,7 +104,7 @@ def begin_durable(server: ReferenceServer) -> None:
     tenant.hang_up()
 
 
-def administrator(server: ReferenceServer) -> httpx.Client:
+def administrator(server: Server) -> httpx.Client:
     return httpx.Client(
         base_url=server.contestant.management_url,
         auth=("guest", "guest"),
@@ -82,7 +113,7 @@ def administrator(server: ReferenceServer) -> httpx.Client:
     )
 
 
-def expect_others_served(server: ReferenceServer) -> None:
+def expect_others_served(server: Server) -> None:
     """Another virtual host's client publishes and gets, and HTTP answers."""
     with closing(Session(server.contestant.address, ANSWER_S)) as session:
         session.declare("others")
@@ -95,7 +126,7 @@ def expect_others_served(server: ReferenceServer) -> None:
         assert client.get("/api/health/checks/alarms").status_code == 200
 
 
-def expect_below_watermark(server: ReferenceServer) -> None:
+def expect_below_watermark(server: Server) -> None:
     with administrator(server) as client:
         nodes = client.get("/api/nodes").json()
         path = f"/api/nodes/{nodes[0]['name']}/vm-memory-high-watermark"
@@ -107,7 +138,7 @@ def expect_below_watermark(server: ReferenceServer) -> None:
             assert server.contestant.rss_mib() < WATERMARK_BYTES / 2**20
 
 
-def expect_end_by_deletion(server: ReferenceServer) -> None:
+def expect_end_by_deletion(server: Server) -> None:
     """All its queues are deleted over HTTP; then the broker has nothing to do any more."""
     with administrator(server) as client:
         for level in range(FORK_LEVELS):
@@ -118,7 +149,7 @@ def expect_end_by_deletion(server: ReferenceServer) -> None:
 
 
 @pytest.fixture(params=["transient", "durable, after kill -9"])
-def forking(request: pytest.FixtureRequest, server: ReferenceServer) -> ReferenceServer:
+def forking(request: pytest.FixtureRequest, server: Server) -> Server:
     """A broker in which the fork is under way."""
     if request.param == "transient":
         begin(server)
@@ -129,15 +160,15 @@ def forking(request: pytest.FixtureRequest, server: ReferenceServer) -> Referenc
     return server
 
 
-def test_others_are_served(forking: ReferenceServer) -> None:
+def test_others_are_served(forking: Server) -> None:
     expect_others_served(forking)
 
 
-def test_memory_stays_below_the_watermark(forking: ReferenceServer) -> None:
+def test_memory_stays_below_the_watermark(forking: Server) -> None:
     expect_below_watermark(forking)
 
 
-def test_sigterm_is_obeyed(forking: ReferenceServer) -> None:
+def test_sigterm_is_obeyed(forking: Server) -> None:
     descriptor = os.pidfd_open(forking.contestant.pid)
     try:
         signal.pidfd_send_signal(descriptor, signal.SIGTERM)
@@ -149,6 +180,6 @@ def test_sigterm_is_obeyed(forking: ReferenceServer) -> None:
     forking.stop()  # it has ended, with 0
 
 
-def test_deleting_its_queues_ends_it(forking: ReferenceServer) -> None:
+def test_deleting_its_queues_ends_it(forking: Server) -> None:
     expect_end_by_deletion(forking)
     expect_others_served(forking)

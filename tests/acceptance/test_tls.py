@@ -20,9 +20,11 @@ import pika
 import pytest
 from pika.credentials import ExternalCredentials
 
+from interop.elsewhere.cluster import CLIENTS, queues_elsewhere
 from mqkit.testing.certificates import Authority, CertificateFiles
 from mqkit.testing.rabbitmq_node import NodeFailed, NodeTls, server_script, start_node
 
+FREE = "127.0.0.1:0"
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 15
 WAIT_S = 10
@@ -56,7 +58,9 @@ def broker(
     request: pytest.FixtureRequest, authority: Authority, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[TlsBroker]:
     files = authority.issue("server", "localhost", "127.0.0.1")
-    start = _reference if request.param == "reference" else _rabbitmq
+    on_cluster = request.config.getoption("--on-cluster")
+    ours = _two_nodes if on_cluster else _reference
+    start = ours if request.param == "reference" else _rabbitmq
     for port, management_url in start(authority, files):
         with httpx.Client(base_url=management_url, auth=("guest", "guest"), trust_env=False) as api:
             name = quote(ANN, safe="")
@@ -68,13 +72,25 @@ def broker(
         yield TlsBroker(port, authority, stranger)
 
 
+def _options(authority: Authority, files: CertificateFiles) -> list[str]:
+    return [
+        *("--tls-listen", FREE, "--tls-cert", str(files.certificate), "--tls-key", str(files.key)),
+        *("--tls-ca", str(authority.path), "--tls-verify", "peer"),
+        *("--auth-mechanisms", "PLAIN,AMQPLAIN,EXTERNAL"),
+    ]
+
+
+def _two_nodes(authority: Authority, files: CertificateFiles) -> Iterator[tuple[int, str]]:
+    """Clients are at one, and queues at the other."""
+    with queues_elsewhere(_options(authority, files)) as cluster:
+        node = cluster[CLIENTS]
+        places = dict(part.split("=", 1) for part in node.ready_line.split()[1:])
+        yield int(places["amqps"].rpartition(":")[2]), f"http://{places['http']}"
+
+
 def _reference(authority: Authority, files: CertificateFiles) -> Iterator[tuple[int, str]]:
-    free = "127.0.0.1:0"
     command = [sys.executable, "-m", "mqkit_cli", "broker", "run"]
-    command += ["--listen", free, "--http", free, "--tls-listen", free]
-    command += ["--tls-cert", str(files.certificate), "--tls-key", str(files.key)]
-    command += ["--tls-ca", str(authority.path), "--tls-verify", "peer"]
-    command += ["--auth-mechanisms", "PLAIN,AMQPLAIN,EXTERNAL"]
+    command += ["--listen", FREE, "--http", FREE, *_options(authority, files)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -73,10 +73,8 @@ class MessageLaws:
         """The publisher at ``process`` is told what has become of it."""
         self.counts["messages confirmed" if confirmed else "messages refused"] += 1
         message.confirmed = confirmed
-        for queue, copy in message.copies.items():
-            if life_of(process, queue) != copy.life:
-                copy.life = None
-            elif confirmed:
+        if confirmed:
+            for queue, copy in message.copies.items():
                 self._hold_synced(message, process, queue, copy)
 
     def _hold_synced(

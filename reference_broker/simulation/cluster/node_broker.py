@@ -62,6 +62,7 @@ class NodeBroker:
         self._sockets: dict[int, ClientSocket] = {}
         self._has_input = self._is_turning = self._is_syncing = False
         self._tick_us: int | None = None
+        self._turn_ends_us = 0
         self._begin()
 
     def attach(self, node: ClusterNode, look_at: Callable[[Link], None]) -> None:
@@ -106,6 +107,7 @@ class NodeBroker:
 
     def connect(self, socket: ClientSocket) -> None:
         """A client has connected: what it sends comes by :meth:`receive`."""
+        self._refill()
         socket.connection = connection = self.broker.connect(_PEER, *self._now())
         self.broker.finish()
         self._sockets[connection.id] = socket
@@ -113,6 +115,7 @@ class NodeBroker:
 
     def receive(self, socket: ClientSocket, data: bytes | None) -> None:
         """A client has sent something; ``None`` is the end."""
+        self._refill()
         if data is None:
             self._sockets.pop(socket.connection.id, None)
             socket.connection.receive_eof(*self._now())
@@ -124,7 +127,14 @@ class NodeBroker:
         return self._clock.now_us / _US_PER_S, self._clock.wall_ms()
 
     def _begin(self) -> None:
+        self._refill()
         self.broker.begin(*self._now())
+
+    def _refill(self) -> None:
+        """Begin another turn, if the last one is over."""
+        if self._clock.now_us >= self._turn_ends_us:
+            self._turn_ends_us = self._clock.now_us + TURN_US
+            self.budget.refill()
 
     # The end of an input
 
@@ -133,7 +143,9 @@ class NodeBroker:
             socket = self._sockets.get(connection.id)
             if socket is not None:
                 self._flush(socket)
-        self.turn_later()
+        if self.broker.has_work and not self._is_turning:
+            self._is_turning = True
+            self.inbox.later(TURN_US, self._turn)
         if self.journal.awaited > self.journal.synced and not self._is_syncing:
             self._is_syncing = True
             sync = partial(self._synced, self.journal.tail)
@@ -150,22 +162,16 @@ class NodeBroker:
             self._sockets.pop(connection.id, None)
             socket.told(None)
 
-    def turn_later(self) -> None:
-        """Have a turn, if there is work, or the budget of this one is spent in part."""
-        spent = self.budget.left < self.budget.units
-        if (spent or self.broker.has_work) and not self._is_turning:
-            self._is_turning = True
-            self.inbox.later(TURN_US, self._turn)
-
     def _turn(self) -> None:
         self._is_turning = False
-        self.budget.refill()
+        self._refill()
         if self.broker.has_work:
             self.broker.go_on(*self._now())
             self._end_input()
 
     def _synced(self, position: int) -> None:
         self._is_syncing = False
+        self._refill()
         self.journal.synced_up_to(position)
         self.broker.synced(position, *self._now())
         self._end_input()
@@ -178,5 +184,6 @@ class NodeBroker:
     def _tick(self, due_us: int) -> None:
         if self._tick_us == due_us:
             self._tick_us = None
+            self._refill()
             self.broker.tick(*self._now())
             self._end_input()

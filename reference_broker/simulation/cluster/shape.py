@@ -8,6 +8,7 @@ the very object that it spoke of.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeAlias
 from urllib.parse import unquote
 
@@ -90,6 +91,7 @@ def _counts(value: SharedValue, read: Mapping[str, tuple[SharedValue, int]]) -> 
     return all((read[key][1] if key in read else 0) == at for key, at in value.speaks_of)
 
 
+@lru_cache(maxsize=4_096)
 def entry_of(key: str, body: bytes, made_at: int) -> tuple[object, ...]:
     """The object of a definition, as it is in a shape."""
     kind, *names = key.split("/")

@@ -31,13 +31,16 @@ from mqkit.wire.methods import (
 )
 from reference_broker.simulation.cluster.laws import LawBroken
 from reference_broker.simulation.cluster.messages.client_socket import ClientSocket
-from reference_broker.simulation.cluster.messages.topology import declarations
+from reference_broker.simulation.cluster.messages.topology import BRIEF_QUEUE, declarations
 
 if TYPE_CHECKING:
     from reference_broker.simulation.cluster.process import NodeProcess
     from reference_broker.simulation.cluster.world import ClusterWorld
 
 USER, PASSWORD = "client", "password"
+
+DECLARE_ALL_CHANCE = 0.2
+"""Of connections; the others declare what somebody may have deleted."""
 
 HOP_US = (10_000, 1_500_000)
 CAPABILITIES = {"publisher_confirms": True, "basic.nack": True, "consumer_cancel_notify": True}
@@ -69,7 +72,7 @@ class Client:
         self._assembler = ContentAssembler()
         self._asked: deque[tuple[Method, int, Answered]] = deque()
         self._answered_us = 0
-        self._is_stopped = False
+        self._is_stopped = self._has_declared = False
 
     def begin(self) -> None:
         """Everything is declared."""
@@ -144,10 +147,15 @@ class Client:
         hello = [method_frame(0, each) for each in (start_ok, tune_ok, ConnectionOpen("/"))]
         self._socket.send(PROTOCOL_HEADER + b"".join(hello))
         self.ask(ChannelOpen())
-        *before, last = declarations()
+        is_all = not self._has_declared or self.random.random() < DECLARE_ALL_CHANCE
+        *before, last = declarations() if is_all else [BRIEF_QUEUE.declare()]
         for method in before:
             self.ask(method)
-        self.ask(last, lambda method, body: self.begin())
+        self.ask(last, lambda method, body: self._declared())
+
+    def _declared(self) -> None:
+        self._has_declared = True
+        self.begin()
 
     # Methods
 

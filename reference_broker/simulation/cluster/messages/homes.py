@@ -20,6 +20,16 @@ def queue_at(process: NodeProcess, name: str) -> Queue | None:
     return None if vhost is None else vhost.queues.get(name)
 
 
+def is_routed(process: NodeProcess, exchange: str, name: str) -> bool:
+    """True where the process routes what is published to ``exchange`` to the queue: the view of one
+    that is cut off may not have that binding yet."""
+    vhost = process.broker.vhost(VHOST)
+    if vhost is None or name not in vhost.queues or exchange not in vhost.exchanges:
+        return False
+    bindings = vhost.exchanges[exchange].bindings.values()
+    return not exchange or any(binding.destination == name for binding in bindings)
+
+
 def home_of(process: NodeProcess, name: str) -> str | None:
     """The node that is the home of the queue."""
     queue = queue_at(process, name)

@@ -18,7 +18,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from reference_broker.simulation.cluster.laws import LawBroken
-from reference_broker.simulation.cluster.messages.homes import life_of, queue_at
+from reference_broker.simulation.cluster.messages.homes import is_routed, life_of, queue_at
 from reference_broker.simulation.cluster.messages.message_model import (
     MessageCopy,
     SentMessage,
@@ -49,15 +49,22 @@ class MessageLaws:
     # Publishing
 
     def sent(
-        self, process: NodeProcess, publisher: int, queues: tuple[str, ...], padding: int
+        self,
+        process: NodeProcess,
+        publisher: int,
+        exchange: str,
+        queues: tuple[str, ...],
+        padding: int,
     ) -> SentMessage:
-        """The next message, which is published to ``queues`` at ``process`` now."""
+        """The next message, which is published to ``exchange`` at ``process`` now, and so to
+        ``queues``."""
         number = len(self._sent) + 1
         body = b"%d %s" % (number, b"." * padding)
         message = self._sent[number] = SentMessage(number, publisher, body)
         now_us = self._world.clock.now_us
         for queue in queues:
-            copy = message.copies[queue] = MessageCopy(life_of(process, queue))
+            life = life_of(process, queue) if is_routed(process, exchange, queue) else None
+            copy = message.copies[queue] = MessageCopy(life)
             copy.is_ordered = now_us > self._unordered_until_us.get(queue, 0)
         self.counts["messages sent"] += 1
         return message
@@ -66,10 +73,8 @@ class MessageLaws:
         """The publisher at ``process`` is told what has become of it."""
         self.counts["messages confirmed" if confirmed else "messages refused"] += 1
         message.confirmed = confirmed
-        for queue, copy in message.copies.items():
-            if life_of(process, queue) != copy.life:
-                copy.life = None
-            elif confirmed:
+        if confirmed:
+            for queue, copy in message.copies.items():
                 self._hold_synced(message, process, queue, copy)
 
     def _hold_synced(

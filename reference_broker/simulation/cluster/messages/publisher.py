@@ -14,7 +14,7 @@ from reference_broker.simulation.cluster.messages.topology import BOUND, EVERYWH
 if TYPE_CHECKING:
     from reference_broker.simulation.cluster.world import ClusterWorld
 
-PUBLISH_US = (2_000, 900_000)
+PUBLISH_US = (2_000, 1_500_000)
 UNCONFIRMED_MAX = 12
 FAN_OUT_CHANCE = 0.4
 LEAVE_CHANCE = 0.02
@@ -55,8 +55,9 @@ class Publisher(Client):
         queues = BOUND if is_everywhere else (queue,)
         publisher = self.number * 1_000 + self.lives
         padding = self.random.choice(PADDINGS)
-        message = self.world.message_laws.sent(self.process, publisher, queues, padding)
-        method = BasicPublish(EVERYWHERE, "") if is_everywhere else BasicPublish("", queue)
+        exchange = EVERYWHERE if is_everywhere else ""
+        message = self.world.message_laws.sent(self.process, publisher, exchange, queues, padding)
+        method = BasicPublish(exchange, queue)
         properties = Properties(delivery_mode=2)
         self._published += 1
         self._open[self._published] = message, self.world.clock.now_us

@@ -25,13 +25,15 @@ class SharedQueue(NamedTuple):
         return QueueDeclare(self.name, durable=True, arguments=self.arguments)
 
 
+BRIEF_QUEUE = SharedQueue(BRIEF, {"x-queue-master-locator": "random"}, False)
+
 _FULL = {"x-max-length": 6, "x-overflow": "reject-publish"}
 QUEUES = (
     SharedQueue("m-classic", {}, True),
     SharedQueue("m-spread", {"x-queue-master-locator": "min-masters"}, True),
     SharedQueue("m-full", {**_FULL, "x-queue-master-locator": "min-masters"}, True),
     SharedQueue("m-quorum", {"x-queue-type": "quorum", "x-queue-leader-locator": "balanced"}, True),
-    SharedQueue(BRIEF, {"x-queue-master-locator": "random"}, False),
+    BRIEF_QUEUE,
 )
 NAMES = tuple(queue.name for queue in QUEUES)
 COUNTED_ON = tuple(name for name in NAMES if name != BRIEF)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from reference_broker.simulation.cluster.world import ClusterWorld
 
 PUBLISHERS = 2
-CONSUMERS = 4
-RESTLESSNESS = (0.0, 0.05, 0.3)
+CONSUMERS = 3
+RESTLESSNESS = (0.0, 0.03, 0.2)
 
-LOOK_US = 2_000_000
+LOOK_US = 4_000_000
 FOUND_US = (10_000, 2_000_000)
 
 PUBLISHERS_STOP_US = 20_000_000

@@ -127,6 +127,13 @@ def _what_is_given_back_is_rejected(patch: Patch) -> None:
     patch.setattr(origin_session, "settle", rejected)
 
 
+def _what_is_acked_is_given_back(patch: Patch) -> None:
+    def back(leases: list[Any], how: Settlement) -> Steps:
+        return settling.settle(leases, Settlement.REQUEUE if how is Settlement.ACK else how)
+
+    patch.setattr(origin_session, "settle", back)
+
+
 def _acks_stay_here(patch: Patch) -> None:
     end_leases = LinkedHome.end_leases
 
@@ -206,6 +213,7 @@ PLANTED: dict[Callable[[Patch], None], tuple[int, str]] = {
     _what_nobody_saw_is_gone: (60, "nobody has settled it"),
     _what_comes_after_a_leave_is_dropped: (40, "unacked"),
     _what_is_given_back_is_rejected: (20, "nobody has settled it"),
+    _what_is_acked_is_given_back: (5, "again after it was acked"),
     _acks_stay_here: (5, "unacked|again after it was acked"),
     _the_room_of_a_consumer_is_not_asked_for: (5, "that it asked for"),
     _the_last_that_came_goes_first: (20, "after message"),

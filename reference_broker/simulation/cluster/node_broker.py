@@ -41,7 +41,7 @@ class NodeBroker:
 
     def __init__(self, clock: SimulatedClock, random: Random, run: int) -> None:
         self.inbox = Inbox(clock)
-        """What is told to the broker itself: its turns, its disk, and its clients' sockets."""
+        """The inputs of the broker itself: its turns, its disk, and its clients' sockets."""
         self.journal = LaggingJournal(run)
         self.budget = Budget(TURN_UNITS)
         self.shared = SharedDefinitions()

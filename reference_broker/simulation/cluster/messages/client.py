@@ -5,6 +5,7 @@ hop  -->  log in, open, declare everything  -->  work  -->  closed, lost or fed 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,7 @@ AGREED_US = 50_000_000
 Answered = Callable[[Method, bytes], None]
 
 
-class Client:
+class Client(ABC):
     """The client ``number``. ``prepare`` is what it declares; :meth:`begin` is called when that is
     there, and :meth:`ended` when the connection is gone."""
 
@@ -74,17 +75,17 @@ class Client:
         self._answered_us = 0
         self._is_stopped = self._has_declared = False
 
+    @abstractmethod
     def begin(self) -> None:
         """Everything is declared."""
-        raise NotImplementedError
 
+    @abstractmethod
     def event(self, method: Method, body: bytes) -> None:
         """The broker has sent something that is no answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ended(self) -> None:
         """The connection is gone."""
-        raise NotImplementedError
 
     # The connection
 
@@ -222,7 +223,7 @@ class Client:
         return self.world.clock.now_us - max(since_us, self.process.goes_since_us)
 
     def hold_answered(self) -> None:
-        """What was asked is not too long ago."""
+        """Nothing was asked too long ago."""
         if not self.is_owed or not self._asked:
             return
         method, asked_us, _ = self._asked[0]

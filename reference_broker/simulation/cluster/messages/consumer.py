@@ -117,7 +117,11 @@ class Consumer(Client):
     ) -> Held:
         identity = (self.number * 1_000 + self.lives) * 1_000 + self._consumers
         _, copy = self.world.message_laws.delivered(
-            queue, body, identity if by_consumer else -identity, redelivered=method.redelivered
+            self.process,
+            queue,
+            body,
+            identity if by_consumer else -identity,
+            redelivered=method.redelivered,
         )
         home = home_of(self.process, queue)
         era = None if home is None else self.eras.get(home, 0)

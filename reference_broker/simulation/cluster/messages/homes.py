@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from reference_broker.core.queue.queue import Queue
@@ -36,6 +37,25 @@ def home_of(process: NodeProcess, name: str) -> str | None:
     if queue is None:
         return None
     return queue.home.node if isinstance(queue, RemoteQueue) else process.name
+
+
+def is_linked_with_home(
+    process: NodeProcess, name: str, processes: Mapping[str, NodeProcess]
+) -> bool:
+    """True where the home of the queue, one of ``processes``, has the same link with ``process``
+    that this has with it. A process that stood for a while may still hand out what was under way
+    when its home gave the link up."""
+    home = home_of(process, name)
+    if home is None:
+        return False
+    if home == process.name:
+        return processes[home] is process
+    link, back = process.mesh.links.get(home), processes[home].mesh.links.get(process.name)
+    if link is None or back is None or processes[home].is_gone:
+        return False
+    runs = (processes[home].run, process.run)
+    is_same = link.peer.connection == back.peer.connection
+    return is_same and (link.peer.run, back.peer.run) == runs
 
 
 def life_of(process: NodeProcess, name: str) -> Life:

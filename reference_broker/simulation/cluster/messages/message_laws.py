@@ -4,7 +4,8 @@ confirm     each publish is answered once, and a confirm comes after the sync of
 durability  a confirmed message is settled by a client in the end, unless the process of its queue's
             home has died since
 routing     nothing comes that was not published, or from a queue that it was not routed to
-acks        a message whose ack has reached its home does not come again
+acks        a message whose ack has reached its home does not come again, but for what was under
+            way over a link that the home has given up
 fresh       at most one delivery of a message is not marked as redelivered
 prefetch    a consumer never holds more than it asked for
 order       of one publisher, a consumer gets a queue's messages in their order, but for those that
@@ -18,7 +19,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from reference_broker.simulation.cluster.laws import LawBroken
-from reference_broker.simulation.cluster.messages.homes import is_routed, life_of, queue_at
+from reference_broker.simulation.cluster.messages.homes import (
+    is_linked_with_home,
+    is_routed,
+    life_of,
+    queue_at,
+)
 from reference_broker.simulation.cluster.messages.message_model import (
     MessageCopy,
     SentMessage,
@@ -95,9 +101,9 @@ class MessageLaws:
     # Consuming
 
     def delivered(
-        self, queue: str, body: bytes, consumer: int, *, redelivered: bool
+        self, process: NodeProcess, queue: str, body: bytes, consumer: int, *, redelivered: bool
     ) -> tuple[SentMessage, MessageCopy]:
-        """A client has got a message from ``queue``."""
+        """A client of ``process`` has got a message from ``queue``."""
         self.counts["messages redelivered" if redelivered else "messages delivered"] += 1
         message = self._sent.get(number_in(body))
         if message is None or message.body != body:
@@ -105,7 +111,9 @@ class MessageLaws:
         copy = message.copies.get(queue)
         if copy is None:
             raise LawBroken(f"message {message.number} came from {queue}, and was not routed to it")
-        if copy.is_surely_gone:
+        if copy.is_surely_gone and not is_linked_with_home(process, queue, self._world.processes):
+            self.counts["late deliveries of what was acked"] += 1
+        elif copy.is_surely_gone:
             raise LawBroken(f"message {message.number} came from {queue} again after it was acked")
         if not redelivered:
             self._hold_fresh(message, queue, copy)

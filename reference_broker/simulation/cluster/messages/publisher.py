@@ -76,7 +76,7 @@ class Publisher(Client):
             self.world.message_laws.answered(message, self.process, confirmed=confirmed)
 
     def hold_answered(self) -> None:
-        """Nor was what was published."""
+        """Nor was anything published."""
         super().hold_answered()
         if not self.is_owed or not self._open:
             return

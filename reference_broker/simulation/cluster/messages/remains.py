@@ -1,5 +1,5 @@
-"""What may be left of work with messages: nothing at the end, and of a link that is down nothing
-once a process has come to rest."""
+"""The remains of work with messages: none at the end, and none of a link that is down once a
+process has come to rest."""
 
 from __future__ import annotations
 

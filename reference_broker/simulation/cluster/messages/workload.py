@@ -1,4 +1,4 @@
-"""What clients with messages do in a run.
+"""The workload of clients with messages in a run.
 
 found the user --> publish and consume, through all faults --> publishers stop
     --> consumers stop --> every queue is drained at some node --> nothing is left

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from reference_broker.core.base.vhost_info import VHostInfo
+from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.simulation.cluster.folder import Folder
 from reference_broker.simulation.cluster.laws import LawBroken
+from reference_broker.simulation.cluster.messages.homes import VHOST
 from reference_broker.simulation.cluster.messages.message_laws import GIVING_BACK_US
 from reference_broker.simulation.cluster.messages.message_model import SentMessage
 from reference_broker.simulation.cluster.process import NodeProcess
@@ -24,13 +27,20 @@ class Told:
         self.process = NodeProcess(self.world, "n0", Folder())
         self.world.processes["n0"] = self.process
 
+    def declare(self) -> None:
+        """The queue, with its home here."""
+        broker = self.process.broker.broker
+        broker.enter_vhost(VHOST, VHostInfo())
+        definition = QueueDefinition(1, QUEUE, True, {}, False, False)
+        broker.vhosts[VHOST].enter_queue(definition, None)
+
     def send(self, queue: str = QUEUE, publisher: int = 7) -> SentMessage:
         return self.laws.sent(self.process, publisher, "", (queue,), 3)
 
     def deliver(
         self, message: SentMessage, queue: str = QUEUE, *, redelivered: bool = False
     ) -> None:
-        self.laws.delivered(queue, message.body, CONSUMER, redelivered=redelivered)
+        self.laws.delivered(self.process, queue, message.body, CONSUMER, redelivered=redelivered)
 
 
 @pytest.fixture
@@ -41,9 +51,9 @@ def told() -> Told:
 def test_what_was_not_published_does_not_come(told: Told) -> None:
     told.send()
     with pytest.raises(LawBroken, match="never published"):
-        told.laws.delivered(QUEUE, b"2 ...", CONSUMER, redelivered=False)
+        told.laws.delivered(told.process, QUEUE, b"2 ...", CONSUMER, redelivered=False)
     with pytest.raises(LawBroken, match="never published"):
-        told.laws.delivered(QUEUE, b"1 ..", CONSUMER, redelivered=False)
+        told.laws.delivered(told.process, QUEUE, b"1 ..", CONSUMER, redelivered=False)
 
 
 def test_nor_from_another_queue(told: Told) -> None:
@@ -61,6 +71,7 @@ def test_one_delivery_is_fresh(told: Told) -> None:
 
 
 def test_what_was_acked_for_sure_does_not_come_again(told: Told) -> None:
+    told.declare()
     message = told.send()
     told.deliver(message)
     message.copies[QUEUE].is_settled = True
@@ -68,6 +79,14 @@ def test_what_was_acked_for_sure_does_not_come_again(told: Told) -> None:
     message.copies[QUEUE].is_surely_gone = True
     with pytest.raises(LawBroken, match="again after it was acked"):
         told.deliver(message, redelivered=True)
+
+
+def test_but_for_what_was_under_way_to_a_node_that_stood(told: Told) -> None:
+    """It has no link with the home of the queue, or not the one that the home has."""
+    message = told.send()
+    message.copies[QUEUE].is_surely_gone = True
+    told.deliver(message)
+    assert told.laws.counts["late deliveries of what was acked"] == 1
 
 
 def test_deliveries_ascend_by_publisher(told: Told) -> None:

@@ -93,7 +93,7 @@ def _consumers_outlive_their_link(patch: Patch) -> None:
 
 
 def _what_a_lost_client_held_was_never_seen(patch: Patch) -> None:
-    """What comes back with a link is not marked as redelivered."""
+    """Messages that come back with a link are not marked as redelivered."""
 
     def unseen(lots: Iterable[list[Any]]) -> Steps:
         for lot in lots:
@@ -115,6 +115,7 @@ def _what_comes_after_a_leave_is_dropped(patch: Patch) -> None:
             deliver(self, *what)
 
     patch.setattr(Attachment, "deliver", drop)
+    patch.setattr(workload, "RESTLESSNESS", (0.4,))
 
 
 def _what_is_given_back_is_rejected(patch: Patch) -> None:
@@ -124,6 +125,13 @@ def _what_is_given_back_is_rejected(patch: Patch) -> None:
         return settling.settle(leases, Settlement.REJECT if how in back else how)
 
     patch.setattr(origin_session, "settle", rejected)
+
+
+def _what_is_acked_is_given_back(patch: Patch) -> None:
+    def back(leases: list[Any], how: Settlement) -> Steps:
+        return settling.settle(leases, Settlement.REQUEUE if how is Settlement.ACK else how)
+
+    patch.setattr(origin_session, "settle", back)
 
 
 def _acks_stay_here(patch: Patch) -> None:
@@ -203,9 +211,10 @@ PLANTED: dict[Callable[[Patch], None], tuple[int, str]] = {
     _consumers_outlive_their_link: (20, "by a link that is down"),
     _what_a_lost_client_held_was_never_seen: (20, "twice, and was not marked"),
     _what_nobody_saw_is_gone: (60, "nobody has settled it"),
-    _what_comes_after_a_leave_is_dropped: (60, "leases"),
+    _what_comes_after_a_leave_is_dropped: (40, "unacked"),
     _what_is_given_back_is_rejected: (20, "nobody has settled it"),
-    _acks_stay_here: (5, "leases|nobody has settled it"),
+    _what_is_acked_is_given_back: (5, "again after it was acked"),
+    _acks_stay_here: (5, "unacked|again after it was acked"),
     _the_room_of_a_consumer_is_not_asked_for: (5, "that it asked for"),
     _the_last_that_came_goes_first: (20, "after message"),
     _a_home_is_asked_for_one_lot_only: (20, "ready"),

@@ -3,7 +3,7 @@
 ::
 
     ATTACH    attachment u64 | queue id u64 | flags u8 | tag u8 | arguments u32 | tag | arguments
-    DETACH    attachment u64
+    DETACH    attachment u64 | after u64
     GRANT     attachment u64 | messages u64 | octets u64
     SETTLE    queue id u64 | how u8 | leases u32 | lease number u64 ...
     GET       token u64 | after u64 | queue id u64 | no_ack u8
@@ -31,10 +31,17 @@ OPEN_MAX = 4_096
 _NO_ACK = 1
 _EXCLUSIVE = 2
 _ATTACH = struct.Struct(">QQBBI")
-_DETACH = struct.Struct(">Q")
+_DETACH = struct.Struct(">QQ")
 _GRANT = struct.Struct(">QQQ")
 _SETTLE = struct.Struct(">QBI")
 _QUESTION = struct.Struct(">QQQ?")
+
+
+class Detach(NamedTuple):
+    """A consumer is to leave its queue, once the publish ``after`` was taken."""
+
+    attachment: int
+    after: int
 
 
 class Attach(NamedTuple):
@@ -89,13 +96,12 @@ def read_attach(reader: OctetReader) -> Attach:
     return Attach(attachment, queue_id, terms)
 
 
-def encode_detach(attachment: int) -> bytes:
-    return _DETACH.pack(attachment)
+def encode_detach(detach: Detach) -> bytes:
+    return _DETACH.pack(*detach)
 
 
-def read_detach(reader: OctetReader) -> int:
-    attachment: int = reader.unpack(_DETACH)[0]
-    return attachment
+def read_detach(reader: OctetReader) -> Detach:
+    return Detach(*reader.unpack(_DETACH))
 
 
 def encode_grant(attachment: int, messages: int, octets: int) -> bytes:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from reference_broker.cluster.queues.held_leases import HeldLeases
     from reference_broker.cluster.queues.lane_output import LaneOutput
     from reference_broker.core.broker import Broker
-    from reference_broker.core.journal.watermark import Watermark
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.work.task import Steps
@@ -48,9 +47,8 @@ class InquirySession(Protocol):
     is_closed: bool
     broker: Broker
 
-    @property
-    def taken(self) -> Watermark:
-        """The last publish of the origin that was taken."""
+    def until_taken(self, number: int) -> Steps:
+        """The steps until the origin's publish of that number was taken."""
         ...
 
     def find(self, queue_id: int) -> Queue | None:
@@ -81,11 +79,7 @@ class Inquiry:
 
     def steps(self) -> Steps:
         """The steps to the answer."""
-        taken = self._session.taken
-        while taken.value < self._question.after:
-            until = Until()
-            taken.when_at(self._question.after, until.happened)
-            yield until
+        yield from self._session.until_taken(self._question.after)
         if self._kind is CommandKind.GET:
             yield from self._get()
         elif self._kind is CommandKind.COUNT:

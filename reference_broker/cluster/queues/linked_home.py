@@ -22,6 +22,7 @@ from reference_broker.cluster.queues.answer_octets import (
 from reference_broker.cluster.queues.command_octets import (
     OPEN_MAX,
     SETTLED_MAX,
+    Detach,
     Question,
     encode_attach,
     encode_detach,
@@ -127,7 +128,8 @@ class LinkedHome:
         """See :class:`~reference_broker.core.remote.ports.Home`."""
         self._grants.pop(attachment, None)
         if attachment in self._takers:
-            self._command(CommandKind.DETACH, encode_detach(attachment))
+            detach = Detach(attachment, self._last_over_link)
+            self._command(CommandKind.DETACH, encode_detach(detach))
 
     def end_leases(self, queue_id: int, how: Settlement, numbers: Sequence[int]) -> None:
         """See :class:`~reference_broker.core.remote.ports.Home`. Of a home that is down every
@@ -153,15 +155,19 @@ class LinkedHome:
         self._ask(CommandKind.PURGE, queue_id, told)
 
     def _ask(self, kind: CommandKind, queue_id: int, told: Told, *, no_ack: bool = False) -> None:
-        last = self.publishes.last
-        after = last if last > self._base else 0
         self._tokens = token = self._tokens + 1
-        question = Question(token, after, queue_id, no_ack)
+        question = Question(token, self._last_over_link, queue_id, no_ack)
         if len(self._open) >= OPEN_MAX:
             self._unasked.append((kind, question))
         else:
             self._command(kind, encode_question(question))
         self._open[token] = told
+
+    @property
+    def _last_over_link(self) -> int:
+        """The last publish that this link has, or is to have."""
+        last = self.publishes.last
+        return last if last > self._base else 0
 
     # Sending
 

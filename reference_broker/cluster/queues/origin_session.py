@@ -17,6 +17,7 @@ from reference_broker.cluster.queues.catalogue import Catalogue, vhost_of
 from reference_broker.cluster.queues.command_octets import (
     OPEN_MAX,
     Attach,
+    Detach,
     Question,
     read_attach,
     read_detach,
@@ -33,7 +34,7 @@ from reference_broker.cluster.queues.settling import put_all_back, settle
 from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.base.names import described
 from reference_broker.core.channel.consume_arguments import ConsumeArguments
-from reference_broker.core.queue.rest import require_no_leaving
+from reference_broker.core.queue.rest import require_no_leaving, require_rest
 from reference_broker.core.work.until import NotYet, Until
 from reference_broker.errors import ChannelException, LinkError
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from reference_broker.cluster.queues.lane_output import LaneOutput
     from reference_broker.cluster.queues.octet_reader import OctetReader
     from reference_broker.core.broker import Broker
-    from reference_broker.core.journal.watermark import Watermark
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.work.task import Steps
 
@@ -76,10 +76,9 @@ class OriginSession:
         self._questions = 0
         self._last_token = 0
 
-    @property
-    def taken(self) -> Watermark:
-        """The last publish of the origin that was taken."""
-        return self.intake.taken
+    def until_taken(self, number: int) -> Steps:
+        """See :class:`~reference_broker.cluster.queues.inquiry.InquirySession`."""
+        return self.intake.until_taken(number)
 
     def flush(self) -> None:
         """The turn ends."""
@@ -200,12 +199,26 @@ class OriginSession:
         self._consumers[attach.attachment] = consumer
         self.output.add_small(AnswerKind.ATTACHED, encode_number(attach.attachment))
 
-    def _detach(self, attachment: int) -> None:
-        consumer = self._consumers.pop(attachment, None)
+    def _detach(self, detach: Detach) -> None:
+        consumer = self._consumers.get(detach.attachment)
         if consumer is not None:
+            steps = self._leave(consumer, detach.after)
+            self.broker.work.start(steps, "", work_number(self._link))
+
+    def _leave(self, consumer: AttachedConsumer, after: int) -> Steps:
+        """The steps of leaving. What the origin published before still counts, for a consumer that
+        has room for it."""
+        yield from self.intake.until_taken(after)
+        while self._consumers.get(consumer.attachment) is consumer:
+            try:
+                require_rest(consumer.queue)
+            except NotYet as wait:
+                yield wait.until
+                continue
+            del self._consumers[consumer.attachment]
             self._starved.pop(consumer, None)
             consumer.queue.remove_consumer(consumer)
-            self.output.add_small(AnswerKind.DETACHED, encode_number(attachment))
+            self.output.add_small(AnswerKind.DETACHED, encode_number(consumer.attachment))
 
     def consumer_gone(self, consumer: AttachedConsumer) -> None:
         """See :class:`~reference_broker.cluster.queues.attached_consumer.ConsumerSession`."""

@@ -160,6 +160,14 @@ class PublishIntake:
         self._have_taken(publish.number)
         return None
 
+    def until_taken(self, number: int) -> Steps:
+        """The steps until the publish of that number was taken; for ever, where the link is down
+        before."""
+        while self.taken.value < number:
+            until = Until()
+            self.taken.when_at(number, until.happened)
+            yield until
+
     def flush(self) -> None:
         """The turn ends: answer what was taken in it, or promise to."""
         self._is_noted = False

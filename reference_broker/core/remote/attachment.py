@@ -120,8 +120,8 @@ class Attachment:
         self._queue.wake(self._consumer)
 
     def leave(self) -> None:
-        """Have the consumer leave. It gets nothing any more, at once, but for what needs no ack and
-        has left its queue: that is in no other place. Idempotent."""
+        """Have the consumer leave. It asks for nothing more, and gets what is under way to it,
+        while its channel is open. Idempotent."""
         before = self.state
         self._move(AttachmentEvent.LEAVE)
         waiting, self._waiting = self._waiting, deque()
@@ -162,11 +162,15 @@ class Attachment:
         queue.wake(self._consumer)
 
     def _come_late(self, deliveries: Iterable[_Delivery]) -> None:
-        """Deliveries have come for a consumer that leaves."""
-        if self._consumer.no_ack:
-            for delivery in deliveries:
+        """Deliveries have come for a consumer that leaves. The client gets what there is room for,
+        as it would of a queue that is here: it was handed out before the consumer has left."""
+        unseen: list[int] = []
+        for delivery in deliveries:
+            if self._consumer.no_ack or self._consumer.capacity():
                 self._hand_out(*delivery)
-        elif unseen := [number for number, _, _ in deliveries]:
+            else:
+                unseen.append(delivery[0])
+        if unseen:
             self._queue.settlements.add(Settlement.UNSEEN, unseen)
 
     def detached(self) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reference_broker.cluster.queues.command_octets import (
     SETTLED_MAX,
     Attach,
+    Detach,
     Grant,
     Question,
     Settle,
@@ -49,7 +50,8 @@ def test_an_attach_is_what_it_was(attachment: int, queue_id: int, terms: Terms) 
 
 @given(_U64, _U64, _U64)
 def test_a_grant_and_a_detach_are_what_they_were(attachment: int, some: int, more: int) -> None:
-    assert read_detach(_reader(encode_detach(attachment))) == attachment
+    detach = Detach(attachment, 7)
+    assert read_detach(_reader(encode_detach(detach))) == detach
     read = read_grant(_reader(encode_grant(attachment, some, more)))
     assert read == Grant(attachment, some, more)
 

@@ -250,3 +250,19 @@ def test_an_answer_finds_the_client_that_asked_on_another_node(two: Two) -> None
     two.nodes.cut("a", "b")
     server.publish(address, b"too late", mandatory=True)
     assert [type(method).__name__ for method in server.methods()] == ["BasicReturn"]
+
+
+@pytest.mark.parametrize("no_ack", [False, True])
+def test_what_was_published_before_a_cancel_is_delivered_before_it(no_ack: bool) -> None:
+    two = Two()
+    two.send(BasicConsume("q", "goes", no_ack=no_ack), BasicConsume("q", "stays", no_ack=no_ack))
+    two.client.received()
+    for number in range(10):
+        two.client.publish("q", b"%d" % number)
+    two.send(BasicCancel("goes"))
+    got = two.client.received()
+    tags = [it.method.consumer_tag for it in got if isinstance(it.method, BasicDeliver)]
+    assert (tags.count("goes"), tags.count("stays")) == (5, 5)
+    ends = [place for place, it in enumerate(got) if isinstance(it.method, BasicCancelOk)]
+    goes = [place for place, it in enumerate(got) if it.body and "goes" in str(it.method)]
+    assert max(goes) < ends[0]

@@ -43,7 +43,7 @@ USER, PASSWORD = "client", "password"
 DECLARE_ALL_CHANCE = 0.2
 """Of connections; the others declare what somebody may have deleted."""
 
-HOP_US = (10_000, 1_500_000)
+HOP_US = (10_000, 3_500_000)
 CAPABILITIES = {"publisher_confirms": True, "basic.nack": True, "consumer_cancel_notify": True}
 FRAME_MAX = 8192
 

@@ -29,6 +29,7 @@ from mqkit.wire.methods import (
     ConnectionStartOk,
     ConnectionTuneOk,
     Method,
+    QueueDeclare,
 )
 from reference_broker.simulation.cluster.laws import LawBroken
 from reference_broker.simulation.cluster.messages.client_socket import ClientSocket
@@ -50,8 +51,9 @@ FRAME_MAX = 8192
 ANSWERED_US = 25_000_000
 """Microseconds in which what needs no etcd is answered by a node that goes round: a link is down
 6 s after the last that was heard, and the loop at its other end may stand for a moment before."""
-AGREED_US = 50_000_000
-"""Microseconds in which a declaration is: 30 s without etcd, and a request that is under way."""
+AGREED_US = 80_000_000
+"""Microseconds in which a declaration is: 30 s without etcd, 35 s for a request that is under way,
+and a reading."""
 
 Answered = Callable[[Method, bytes], None]
 
@@ -242,4 +244,5 @@ is cut off may not have the user yet, or its permission."""
 
 
 def _is_agreed_on(method: Method) -> bool:
-    return method.NAME.startswith(("queue.", "exchange."))
+    is_passive = isinstance(method, QueueDeclare) and method.passive
+    return method.NAME.startswith(("queue.", "exchange.")) and not is_passive

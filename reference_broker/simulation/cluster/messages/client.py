@@ -52,8 +52,8 @@ ANSWERED_US = 25_000_000
 """Microseconds in which what needs no etcd is answered by a node that goes round: a link is down
 6 s after the last that was heard, and the loop at its other end may stand for a moment before."""
 AGREED_US = 80_000_000
-"""Microseconds in which a declaration is: 30 s without etcd, 35 s for a request that is under way,
-and a reading."""
+"""Microseconds in which a declaration is: its -ok waits for every node that is vouched for, and
+the views of some may be behind while etcd is away (60 s), or a watch is silent (15 s)."""
 
 Answered = Callable[[Method, bytes], None]
 

@@ -29,7 +29,6 @@ from mqkit.wire.methods import (
     ConnectionStartOk,
     ConnectionTuneOk,
     Method,
-    QueueDeclare,
 )
 from reference_broker.simulation.cluster.laws import LawBroken
 from reference_broker.simulation.cluster.messages.client_socket import ClientSocket
@@ -244,5 +243,5 @@ is cut off may not have the user yet, or its permission."""
 
 
 def _is_agreed_on(method: Method) -> bool:
-    is_passive = isinstance(method, QueueDeclare) and method.passive
-    return method.NAME.startswith(("queue.", "exchange.")) and not is_passive
+    # A passive declaration, too: its -ok waits for the others as any does.
+    return method.NAME.startswith(("queue.", "exchange."))

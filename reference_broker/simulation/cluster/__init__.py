@@ -1,5 +1,5 @@
-"""Several nodes of a cluster over one simulated etcd: the real metadata code, clients that declare
-and delete at any node, faults, and the laws.
+"""Several nodes of a cluster over one simulated etcd: real brokers whose queues have homes, clients
+that declare and delete at any node, clients with messages (:mod:`messages`), faults, and the laws.
 
-Queues are not here yet: a node is the metadata of one, and its links with the others.
+The disks of nodes are not here yet: a process takes its messages with it.
 """

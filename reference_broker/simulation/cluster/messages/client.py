@@ -43,15 +43,16 @@ USER, PASSWORD = "client", "password"
 DECLARE_ALL_CHANCE = 0.2
 """Of connections; the others declare what somebody may have deleted."""
 
-HOP_US = (10_000, 1_500_000)
+HOP_US = (10_000, 3_500_000)
 CAPABILITIES = {"publisher_confirms": True, "basic.nack": True, "consumer_cancel_notify": True}
 FRAME_MAX = 8192
 
 ANSWERED_US = 25_000_000
 """Microseconds in which what needs no etcd is answered by a node that goes round: a link is down
 6 s after the last that was heard, and the loop at its other end may stand for a moment before."""
-AGREED_US = 50_000_000
-"""Microseconds in which a declaration is: 30 s without etcd, and a request that is under way."""
+AGREED_US = 80_000_000
+"""Microseconds in which a declaration is: its -ok waits for every node that is vouched for, and
+the views of some may be behind while etcd is away (60 s), or a watch is silent (15 s)."""
 
 Answered = Callable[[Method, bytes], None]
 
@@ -242,4 +243,5 @@ is cut off may not have the user yet, or its permission."""
 
 
 def _is_agreed_on(method: Method) -> bool:
+    # A passive declaration, too: its -ok waits for the others as any does.
     return method.NAME.startswith(("queue.", "exchange."))

@@ -30,7 +30,7 @@ from reference_broker.simulation.cluster.messages.topology import BRIEF, NAMES
 if TYPE_CHECKING:
     from reference_broker.simulation.cluster.world import ClusterWorld
 
-ACT_US = (20_000, 3_000_000)
+ACT_US = (20_000, 3_500_000)
 SETTLE_US = (500, 300_000)
 PREFETCHES = (1, 2, 3, 5)
 NO_ACK_CHANCE = 0.3

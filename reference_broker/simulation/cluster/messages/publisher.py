@@ -14,7 +14,7 @@ from reference_broker.simulation.cluster.messages.topology import BOUND, EVERYWH
 if TYPE_CHECKING:
     from reference_broker.simulation.cluster.world import ClusterWorld
 
-PUBLISH_US = (2_000, 1_500_000)
+PUBLISH_US = (2_000, 1_800_000)
 UNCONFIRMED_MAX = 12
 FAN_OUT_CHANCE = 0.4
 LEAVE_CHANCE = 0.02

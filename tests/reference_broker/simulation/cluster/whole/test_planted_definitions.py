@@ -19,7 +19,7 @@ from reference_broker.core.journal.watermark import Wait
 from reference_broker.core.vhost.exclusive_queues import ExclusiveQueues
 from reference_broker.core.vhost.queue_declaration import QueueDeclarations
 from reference_broker.core.vhost.topology import Topology
-from reference_broker.simulation.cluster import request
+from reference_broker.simulation.cluster import request, world
 from reference_broker.simulation.cluster.world import ClusterWorld
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
@@ -100,6 +100,17 @@ def _a_binding_does_not_touch_its_exchange(patch: Patch) -> None:
     patch.setattr(
         Topology, "_shared_binding", lambda self, binding: list(shared_binding(self, binding))[:1]
     )
+    leaning = {
+        "declare an exchange": 4,
+        "bind": 9,
+        "unbind": 9,
+        "declare a queue": 3,
+        "delete a queue": 1,
+    }
+    weights = [leaning.get(kind, int(kind == "put a vhost")) for kind in request._KINDS]
+    patch.setattr(request, "_WEIGHTS", weights)
+    patch.setattr(world, "REQUEST_CHANCE", 0.9)
+    patch.setattr(world, "OPERATION_US", (1_000, 60_000))
 
 
 def _an_ok_waits_for_nobody(patch: Patch) -> None:

@@ -217,7 +217,7 @@ PLANTED: dict[Callable[[Patch], None], tuple[int, str]] = {
     _acks_stay_here: (5, "unacked|again after it was acked"),
     _the_room_of_a_consumer_is_not_asked_for: (5, "that it asked for"),
     _the_last_that_came_goes_first: (20, "after message"),
-    _a_home_is_asked_for_one_lot_only: (20, "ready"),
+    _a_home_is_asked_for_one_lot_only: (20, "ready|nobody has settled it"),
     _nobody_leaves_a_home: (20, "for an answer of"),
     _a_question_ends_with_its_link: (60, "for an answer of"),
     _credit_is_not_given_back: (5, "octets"),

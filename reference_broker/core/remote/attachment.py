@@ -94,7 +94,8 @@ class Attachment:
     :meth:`begin`. ``gone`` is called when the queue, or its home, is."""
 
     __slots__ = (
-        "_arrived", "_consumer", "_delivered_bytes", "_given", "_granted", "_queue", "_waiting",
+        "_arrived", "_consumer", "_delivered_bytes", "_era", "_given", "_granted", "_queue",
+        "_waiting",
         "changed", "error", "gone", "is_begun", "number", "state",
     )  # fmt: skip
 
@@ -109,6 +110,7 @@ class Attachment:
         """Happens with each answer of the home."""
         self.is_begun = False
         self.gone = gone
+        self._era = queue.home.era
         self._queue = queue
         self._consumer = consumer
         self._waiting: deque[_Delivery] = deque()
@@ -194,6 +196,9 @@ class Attachment:
         budget is spent before."""
         queue, consumer = self._queue, self._consumer
         budget, waiting = queue.env.budget, self._waiting
+        if self._era != queue.home.era:
+            waiting.clear()  # the home is lost, and takers are told of that one after the other
+            return True
         while waiting and consumer.capacity():
             if budget.left <= 0:
                 return False

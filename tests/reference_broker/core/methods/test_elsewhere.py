@@ -225,6 +225,18 @@ def test_a_consumer_whose_home_is_lost_is_cancelled_and_its_leases_are_stale(nod
     assert nodes.hears() == []
 
 
+def test_nothing_of_a_home_that_is_lost_is_handed_out_before_its_takers_know(nodes: Nodes) -> None:
+    nodes.consume(prefetch=5)
+
+    def comes_as_the_home_is_lost() -> None:
+        nodes.home.takers[1].deliver(1, False, content(b"1"))
+        nodes.home.era += 1
+
+    nodes.lone.take(comes_as_the_home_is_lost)
+    assert nodes.hears() == []
+    assert nodes.queue.unacked == 0
+
+
 def test_get_is_answered_by_the_home(nodes: Nodes) -> None:
     nodes.client.send(1, BasicGet("q"))
     assert nodes.asks() == [("get", 7, False)]

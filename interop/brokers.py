@@ -16,8 +16,8 @@ from typing import Literal
 
 from interop.elsewhere.cluster import CLIENTS, queues_elsewhere
 from mqkit.testing import rabbitmq
-from mqkit.testing.cluster_node import HOST
 from mqkit.testing.rabbitmq import MANAGEMENT_URL_VARIABLE
+from mqkit.testing.servers.free_ports import HOST
 from mqkit.transport.seam import Endpoint
 from mqkit.url import parse
 from mqkit_bench.server import end_somehow

@@ -29,9 +29,9 @@ from mqkit.testing import (
     postgresql,
     rabbitmq,
 )
-from mqkit.testing.cluster_node import HOST
 from mqkit.testing.rabbitmq import URL_VARIABLE
 from mqkit.testing.rabbitmq_node import server_script
+from mqkit.testing.servers.free_ports import HOST
 
 ON_CLUSTER = "--on-cluster"
 

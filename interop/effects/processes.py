@@ -13,7 +13,7 @@ from typing import Protocol
 
 from interop.chaos.broker import started
 from interop.effects.moments import IN_BETWEEN
-from mqkit.testing.rabbitmq_node import _free_ports
+from mqkit.testing.servers.free_ports import free_ports
 from mqkit_bench.server import end_somehow
 
 END_WITHIN_S = 30.0
@@ -112,7 +112,7 @@ def running_broker(name: str) -> Iterator[Broker]:
             yield found
         return
     with TemporaryDirectory(prefix="mqkit-effects-") as folder:
-        (port,) = _free_ports(1)
+        (port,) = free_ports(1)
         broker = _ReferenceBroker(Path(folder) / "data", port)
         try:
             yield broker

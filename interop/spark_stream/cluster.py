@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
 
 from interop.spark_stream.processes import Found, kill, of_session, python_workers
+from mqkit.testing.servers.free_ports import free_ports
 
 WORKERS = 2
 MEMORY = "512m"
@@ -102,15 +102,6 @@ class Cluster:
         for each in of_session(process.pid):
             kill(each.pid)
         process.wait()
-
-
-def free_ports(count: int) -> list[int]:
-    """Distinct free ports: all are held until all are known."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for held in sockets:
-            held.bind(("127.0.0.1", 0))
-        return [held.getsockname()[1] for held in sockets]
 
 
 @contextmanager

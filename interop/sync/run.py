@@ -18,7 +18,7 @@ from interop.effects.processes import Broker, running_broker
 from interop.sync.clients import Answers, Clients, ask
 from interop.sync.judgement import FAULTS_SHOWN, faults
 from interop.sync.layout import BEFORE_THE_FORK, QUEUE
-from mqkit.testing.rabbitmq_node import _free_ports
+from mqkit.testing.servers.free_ports import free_ports
 
 WORKERS = 4
 THREADS = 8
@@ -63,7 +63,7 @@ def _declare(broker: Broker) -> None:
 @contextmanager
 def _site(broker: Broker) -> Iterator[tuple[int, int]]:
     """gunicorn for the time of the block: its process id, and its port."""
-    (port,) = _free_ports(1)
+    (port,) = free_ports(1)
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "gunicorn", "--preload", "--bind", f"127.0.0.1:{port}"),

@@ -15,7 +15,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import string
 import tempfile
 import time
@@ -24,8 +23,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mqkit.errors import Unreachable
-from mqkit.testing.cluster_node import HOST, PROGRAM, ClusterNode
+from mqkit.testing.cluster_node import PROGRAM, ClusterNode
 from mqkit.testing.etcd import Etcd, EtcdUnavailable, etcd
+from mqkit.testing.servers.free_ports import free_ports
 
 START_TIMEOUT_S = 60.0
 """A node serves after about 1 s on an idle machine."""
@@ -159,9 +159,9 @@ def made_cluster(
         *("--cluster-name", name, "--etcd", ",".join(etcd.endpoints)),
         *("--cluster-secret-file", str(secret), *options),
     )
-    free = _free_ports(nodes)
-    links = [link for _, _, link in free]
-    clients = ports or [(amqp, http) for amqp, http, _ in free]
+    free = free_ports(3 * nodes)
+    links, others = free[:nodes], free[nodes:]
+    clients = ports or list(zip(others[::2], others[1::2], strict=True))
     return Cluster(
         name,
         [
@@ -170,13 +170,3 @@ def made_cluster(
         ],
         etcd,
     )
-
-
-def _free_ports(nodes: int) -> list[tuple[int, int, int]]:
-    """Distinct free ports, three for each node: all are held until all are known."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(3 * nodes)]
-        for held in sockets:
-            held.bind((HOST, 0))
-        ports = [held.getsockname()[1] for held in sockets]
-    return list(zip(ports[::3], ports[1::3], ports[2::3], strict=True))

@@ -3,22 +3,19 @@ can be stopped and killed, and started again with what it had."""
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-HOST = "127.0.0.1"
+from mqkit.testing.servers.free_ports import HOST
+from mqkit.testing.servers.server_process import ServerProcess, end_of
+
 PROGRAM = ("-m", "reference_broker")
 """The arguments by which Python starts a broker, before its options."""
-STOP_TIMEOUT_S = 20.0
-"""A node that has not gone this long after SIGTERM is killed."""
-LOG_TAIL_CHARACTERS = 600
-"""Characters of a failed node's output that go into the error."""
 
 
-class ClusterNode:
+class ClusterNode(ServerProcess):
     """The node ``name`` in a folder of its own. ``ports`` are for AMQP, the management API and
     links; ``options`` are all those of its ``mqkit broker run``."""
 
@@ -30,6 +27,7 @@ class ClusterNode:
         cluster_options: Sequence[str],
         program: Sequence[str] = PROGRAM,
     ) -> None:
+        super().__init__()
         self.name = name
         self.data_dir = folder / "data"
         self.amqp_port, self.management_port, self.link_port = ports
@@ -40,7 +38,6 @@ class ClusterNode:
             *("--listen", f"{HOST}:{self.amqp_port}", "--http", f"{HOST}:{self.management_port}"),
             *("--cluster-listen", f"{HOST}:{self.link_port}", *cluster_options),
         )
-        self._process: subprocess.Popen[bytes] | None = None
         self._is_asked = False
 
     def __repr__(self) -> str:
@@ -77,10 +74,6 @@ class ClusterNode:
         line = self._said.read_text() if self._said.exists() else ""
         return line.strip() if line.endswith("\n") else ""
 
-    def has_ended(self) -> bool:
-        """True if there is no process, or none any more."""
-        return self._process is None or self._process.poll() is not None
-
     @property
     def pid(self) -> int:
         """The process's number. Raises :exc:`RuntimeError` where there is none."""
@@ -88,28 +81,12 @@ class ClusterNode:
             raise RuntimeError(f"the node {self.name!r} is not running: start it")
         return self._process.pid
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal, unless it has ended."""
-        if self._process is not None and not self.has_ended():
-            self._process.send_signal(number)
-
-    def stop(self) -> None:
-        """End it as its operator would, a paused one, too. Idempotent."""
-        self.ask_to_stop()
-        self._reap()
-
     def ask_to_stop(self) -> None:
         """Have it end by itself, and don't wait; a second time would be a kill, so there is none
         until it is started again."""
         if not self._is_asked:
             self._is_asked = True
-            self.signal(signal.SIGTERM)
-            self.signal(signal.SIGCONT)
-
-    def kill(self) -> None:
-        """End it as a crash does. Idempotent."""
-        self.signal(signal.SIGKILL)
-        self._reap()
+            super().ask_to_stop()
 
     def wait(self, timeout_s: float) -> int:
         """Wait for it to end by itself, and return the exit code. Raises
@@ -123,7 +100,7 @@ class ClusterNode:
 
     def tail(self) -> str:
         """The end of that."""
-        return self.errors().strip()[-LOG_TAIL_CHARACTERS:] or "it printed nothing"
+        return end_of(self.errors())
 
     @property
     def _said(self) -> Path:
@@ -132,13 +109,3 @@ class ClusterNode:
     @property
     def _errors(self) -> Path:
         return self._folder / "stderr.txt"
-
-    def _reap(self) -> None:
-        if self._process is None:
-            return
-        try:
-            self._process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process = None

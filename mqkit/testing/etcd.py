@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from mqkit.errors import Unreachable
-from mqkit.testing.etcd_member import HOST, EtcdMember, EtcdTls
+from mqkit.testing.etcd_member import EtcdMember, EtcdTls
+from mqkit.testing.servers.free_ports import free_ports
 
 START_TIMEOUT_S = 60.0
 """A member is up in about 1 s on an idle machine, once most of the others are there."""
@@ -121,24 +121,14 @@ def etcd(
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="mqkit-etcd-"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        ports = _free_ports(2 * members)
+        ports = free_ports(2 * members)
         made = Etcd(
             [
-                EtcdMember(program, name, folder / name, ports[number], tls, options)
-                for number, name in enumerate(f"m{number}" for number in range(members))
+                EtcdMember(program, f"m{number}", folder / f"m{number}", pair, tls, options)
+                for number, pair in enumerate(zip(ports[::2], ports[1::2], strict=True))
             ]
         )
         # Nobody needs the data, and a member takes its time to leave the others.
         stack.callback(made.kill)
         made.start()
         yield made
-
-
-def _free_ports(count: int) -> list[tuple[int, int]]:
-    """Distinct free ports in pairs: all are held until all are known."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for held in sockets:
-            held.bind((HOST, 0))
-        ports = [held.getsockname()[1] for held in sockets]
-    return list(zip(ports[::2], ports[1::2], strict=True))

@@ -6,19 +6,16 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import signal
 import ssl
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HOST = "127.0.0.1"
-STOP_TIMEOUT_S = 20.0
-"""A member that has not gone this long after SIGTERM is killed."""
+from mqkit.testing.servers.free_ports import HOST
+from mqkit.testing.servers.server_process import ServerProcess, end_of
+
 ANSWER_TIMEOUT_S = 2.0
-LOG_TAIL_CHARACTERS = 600
-"""Characters of a failed member's output that go into the error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,7 @@ class EtcdTls:
     authority: Path | None = None
 
 
-class EtcdMember:
+class EtcdMember(ServerProcess):
     """A member in a folder of its own, on two ports of 127.0.0.1."""
 
     def __init__(
@@ -43,6 +40,7 @@ class EtcdMember:
         tls: EtcdTls | None,
         options: tuple[str, ...],
     ) -> None:
+        super().__init__()
         self.name = name
         self.port, peer_port = ports
         self.url = f"{'https' if tls else 'http'}://{HOST}:{self.port}"
@@ -51,7 +49,6 @@ class EtcdMember:
         self._folder = folder
         self._tls = tls
         self._options = options
-        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, cluster: str) -> None:
         """Start the process; ``cluster`` names all members. It is up when :meth:`is_up` says so."""
@@ -85,40 +82,9 @@ class EtcdMember:
         answer = self._answer("POST", "/v3/maintenance/status")
         return answer is not None and answer.get("leader") == answer["header"]["member_id"]
 
-    def has_ended(self) -> bool:
-        """True if there is no process, or none any more."""
-        return self._process is None or self._process.poll() is not None
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal, unless it has ended."""
-        if self._process is not None and not self.has_ended():
-            self._process.send_signal(number)
-
-    def stop(self) -> None:
-        """End it as its operator would, a paused one, too. Idempotent."""
-        self.signal(signal.SIGTERM)
-        self.signal(signal.SIGCONT)
-        self._reap()
-
-    def kill(self) -> None:
-        """End it as a crash does. Idempotent."""
-        self.signal(signal.SIGKILL)
-        self._reap()
-
     def tail(self) -> str:
         """The end of its output."""
-        text = (self._folder / "output.txt").read_text(errors="replace").strip()
-        return text[-LOG_TAIL_CHARACTERS:] or "it printed nothing"
-
-    def _reap(self) -> None:
-        if self._process is None:
-            return
-        try:
-            self._process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process = None
+        return end_of((self._folder / "output.txt").read_text(errors="replace"))
 
     def _tls_options(self) -> list[str]:
         if self._tls is None:

@@ -17,7 +17,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -27,6 +26,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from mqkit.errors import Unreachable
+from mqkit.testing.servers.free_ports import free_ports
 from mqkit.url import redact
 
 URL_VARIABLE = "MQKIT_TEST_POSTGRESQL_URL"
@@ -152,7 +152,7 @@ def postgresql(environ: Mapping[str, str] = os.environ) -> Iterator[PostgreSQL]:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         prefix = _as_package_user(folder)
         _initialise(programs, folder, prefix)
-        server = Server(programs, folder, _free_port(), prefix)
+        server = Server(programs, folder, free_ports(1)[0], prefix)
         stack.callback(server.stop)
         server.start()
         url = f"postgresql://{DATABASE_USER}@127.0.0.1:{server.port}/postgres"
@@ -202,10 +202,3 @@ def _initialise(programs: Path, folder: Path, prefix: list[str]) -> None:
     )
     if made.returncode:
         raise PostgreSQLUnavailable(f"initdb failed: {made.stderr[-LOG_TAIL_CHARACTERS:]}")
-
-
-def _free_port() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        port: int = held.getsockname()[1]
-        return port

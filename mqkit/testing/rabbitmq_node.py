@@ -24,6 +24,8 @@ from pathlib import Path
 
 import httpx
 
+from mqkit.testing.servers.free_ports import free_ports
+
 PACKAGED_SCRIPTS = ("/usr/lib/rabbitmq/bin/rabbitmq-server",)
 """The real script in packages; on other systems the one on ``PATH`` is the real one."""
 
@@ -111,7 +113,7 @@ def start_node(
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="mqkit-rabbitmq-"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        amqp_port, management_port, dist_port, epmd_port, tls_port = _free_ports(5)
+        amqp_port, management_port, dist_port, epmd_port, tls_port = free_ports(5)
         amqps_port = None if tls is None else tls_port
         _write_configuration(folder, amqp_port, management_port, statistics_every_s)
         if tls is not None:
@@ -135,15 +137,6 @@ def start_node(
             stack.callback(_end, process)
         _wait_until_up(process, amqp_port, management_port, timeout_s, folder / "output.txt")
         yield Node(amqp_port, management_port, _beam_pid(process.pid), amqps_port)
-
-
-def _free_ports(count: int) -> list[int]:
-    """Distinct free ports: all are held until all are known."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for held in sockets:
-            held.bind(("127.0.0.1", 0))
-        return [held.getsockname()[1] for held in sockets]
 
 
 def _write_configuration(

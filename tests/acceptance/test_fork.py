@@ -18,7 +18,7 @@ import pytest
 
 from interop.elsewhere.cluster import CLIENTS, HOME, queues_elsewhere
 from mqkit.testing import Cluster
-from mqkit.testing.cluster_node import HOST
+from mqkit.testing.servers.free_ports import HOST
 from mqkit.wire import methods
 from mqkit_bench.contestant import Contestant
 from mqkit_bench.server import ReferenceServer, Server

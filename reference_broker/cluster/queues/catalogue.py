@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from reference_broker.core.journal.watermark import Watermark
 from reference_broker.core.queue.queue import Queue
-from reference_broker.core.work.until import NotYet, Until
+from reference_broker.core.work.until import NotYet
 
 if TYPE_CHECKING:
     from reference_broker.core.vhost.vhost import VHost
@@ -34,9 +34,7 @@ class Catalogue:
         if queue is not None:
             return queue if vhost_of(queue).queues.get(queue.name) is queue else None
         if self._revision.value < revision:
-            until = Until()
-            self._revision.when_at(revision, until.happened)
-            raise NotYet(until)
+            raise NotYet(self._revision.reaches(revision))
         return None
 
 

@@ -227,6 +227,9 @@ class OriginSession:
         if self._consumers.pop(consumer.attachment, None) is not None:
             self.output.add_small(AnswerKind.GONE, encode_number(consumer.attachment))
 
+    def settled(self, count: int = 1) -> None:
+        """Do nothing, as the holder of what basic.get has got: it counts against no prefetch."""
+
     def starve(self, consumer: AttachedConsumer) -> None:
         """See :class:`~reference_broker.cluster.queues.attached_consumer.ConsumerSession`."""
         if not self._starved and not self.is_closed:

@@ -164,9 +164,7 @@ class PublishIntake:
         """The steps until the publish of that number was taken; for ever, where the link is down
         before."""
         while self.taken.value < number:
-            until = Until()
-            self.taken.when_at(number, until.happened)
-            yield until
+            yield self.taken.reaches(number)
 
     def flush(self) -> None:
         """The turn ends: answer what was taken in it, or promise to."""
@@ -302,16 +300,14 @@ def _facts_of(content: Content) -> HeaderFacts:
 
 def _facts_of_all(contents: Sequence[Content]) -> HeaderFacts | None:
     """The facts of a run; ``None`` where its messages are not alike. Raises :exc:`LinkError`."""
-    facts = _facts_of(contents[0])
+    first = facts = _facts_of(contents[0])
     known = contents[0].header
     for content in contents:
         if content.header != known:
-            known = content.header
-            if _facts_of(content).persistent != facts.persistent:
-                return None
-        if facts.expiration_ms is not None:
+            known, facts = content.header, _facts_of(content)
+        if facts.expiration_ms is not None or facts.persistent != first.persistent:
             return None
-    return facts
+    return first
 
 
 def _new_to(queues: Sequence[Queue], content: Content) -> Sequence[Queue]:

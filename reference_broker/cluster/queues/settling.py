@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reference_broker.cluster.queues.catalogue import vhost_of
-from reference_broker.core.channel.settlement import put_back
-from reference_broker.core.queue.dirty_queues import LettersEnd
+from reference_broker.core.channel.settlement import put_back, reject_each
 from reference_broker.core.queue.returns import put_back_unseen
 from reference_broker.core.queue.runs import ack_leases
 from reference_broker.core.remote.ports import Settlement
@@ -25,7 +24,7 @@ def settle(leases: list[Lease], how: Settlement) -> Steps:
     if how is Settlement.ACK:
         yield from _ack(leases)
     elif how is Settlement.REJECT:
-        yield from _reject(leases)
+        yield from reject_each(vhost_of(leases[0].queue), leases)
     elif how is Settlement.UNSEEN:
         yield from _put_back_unseen(leases)
     else:
@@ -54,22 +53,6 @@ def _ack(leases: list[Lease]) -> Steps:
         ack_leases(queue, portion)
         start += len(portion)
         budget.left -= len(portion)
-
-
-def _reject(leases: list[Lease]) -> Steps:
-    """Each is followed to the end of its way before the next one, as where a channel rejects."""
-    queue = leases[0].queue
-    vhost, budget, end = vhost_of(queue), queue.env.budget, LettersEnd()
-    for lease in leases:
-        while not vhost.follow_letters(end):
-            yield None
-        if queue.limits.dead_letter_exchange is not None:
-            vhost.mark_urgent(end)
-        queue.reject(lease)
-        budget.left -= 1
-        if budget.left <= 0:
-            yield None
-    vhost.follow_letters(end)
 
 
 def _put_back_unseen(leases: list[Lease]) -> Steps:

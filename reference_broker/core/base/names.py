@@ -44,6 +44,18 @@ def refuse_reserved(kind: Kind, name: str) -> None:
         )
 
 
+def not_empty(queue_name: str, vhost_name: str) -> ChannelException:
+    """The exception for a queue that was to be deleted only if it is empty."""
+    where = described("queue", queue_name, vhost_name)
+    return ChannelException(ReplyCode.PRECONDITION_FAILED, f"{where} not empty")
+
+
+def in_use(queue_name: str, vhost_name: str) -> ChannelException:
+    """The exception for a queue that was to be deleted only if nobody consumes it."""
+    where = described("queue", queue_name, vhost_name)
+    return ChannelException(ReplyCode.PRECONDITION_FAILED, f"{where} in use")
+
+
 def not_found(kind: Kind, name: str, vhost_name: str) -> ChannelException:
     """The exception to raise for an object that is not there."""
     return ChannelException(ReplyCode.NOT_FOUND, f"no {described(kind, name, vhost_name)}")

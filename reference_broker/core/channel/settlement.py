@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
+    from reference_broker.core.vhost.vhost import VHost
     from reference_broker.core.work.budget import Budget
     from reference_broker.core.work.task import Steps
 
@@ -247,11 +248,15 @@ def ack_all(channel: Channel, leases: list[Lease]) -> Steps:
 
 
 def reject_all(channel: Channel, leases: list[Lease]) -> Steps:
+    """:func:`reject_each`."""
+    return reject_each(channel.vhost, leases)
+
+
+def reject_each(vhost: VHost, leases: list[Lease]) -> Steps:
     """Send the messages of these leases to the dead-letter exchange, or drop them; each is followed
     to the end of its way before the next one. Letters that were on their way before are not waited
     for: a fork of dead-letter exchanges may have millions."""
-    vhost, budget = channel.vhost, channel.broker.budget
-    end = LettersEnd()
+    budget, end = vhost.budget, LettersEnd()
     for lease in leases:
         while not vhost.follow_letters(end):
             yield None

@@ -12,6 +12,8 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
+from reference_broker.core.work.until import Until
+
 
 class Watermark:
     """A number that only rises. ``value`` is what it has reached."""
@@ -31,6 +33,12 @@ class Watermark:
         """Have ``reached`` called once the watermark is at ``value`` or above; it is below now.
         Those of one value are called in the order in which they came."""
         heappush(self._waiting, (value, next(self._numbers), reached))
+
+    def reaches(self, value: int) -> Until:
+        """The event that the watermark is at ``value`` or above; it is below now."""
+        until = Until()
+        self.when_at(value, until.happened)
+        return until
 
     def rise(self, value: int) -> None:
         """The watermark has reached ``value``; a lower one than before says nothing."""

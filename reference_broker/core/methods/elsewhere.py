@@ -26,8 +26,6 @@ from mqkit.wire.methods import (
     QueuePurge,
     QueuePurgeOk,
 )
-from reference_broker.core.arguments.queue_type import check_conditional_deletion
-from reference_broker.core.base.names import described
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.consume import new_consumer
 from reference_broker.core.channel.got import send_got
@@ -35,7 +33,6 @@ from reference_broker.core.queue.removal import NO_CONTENT
 from reference_broker.core.remote.ports import Counts, QueueGone, Terms
 from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.work.task import agreed
-from reference_broker.errors import ChannelException, ReplyCode
 
 _AskingMethod: TypeAlias = (
     BasicConsume | BasicCancel | BasicGet | QueueDeclare | QueuePurge | QueueDelete
@@ -139,21 +136,14 @@ def purge_elsewhere(channel: Channel, queue: RemoteQueue, method: QueuePurge) ->
 
 def delete_elsewhere(channel: Channel, queue: RemoteQueue, method: QueueDelete) -> None:
     """queue.delete: the conditions are the home's to know, and the definition is everybody's."""
-    vhost = channel.vhost
-    check_conditional_deletion(
-        queue.limits.queue_type,
-        queue.name,
-        vhost.name,
-        if_unused=method.if_unused,
-        if_empty=method.if_empty,
-    )
     counted: list[int] = []
-    delete = partial(vhost.delete_queue, queue.name, owner=channel.connection)
+    delete = partial(channel.vhost.delete_queue, queue.name, owner=channel.connection)
 
     def steps() -> Steps:
-        counts = yield from queue.count()
+        counts = yield from queue.require_deletable(
+            if_unused=method.if_unused, if_empty=method.if_empty
+        )
         counted.append(counts.ready)
-        _check_conditions(queue, counts, method)
         yield from agreed(delete)
 
     def answer() -> None:
@@ -162,14 +152,6 @@ def delete_elsewhere(channel: Channel, queue: RemoteQueue, method: QueueDelete) 
             channel.reply_defined(ok, durable=queue.durable)
 
     _perform(channel, queue, method, steps(), answer)
-
-
-def _check_conditions(queue: RemoteQueue, counts: Counts, method: QueueDelete) -> None:
-    resource = described("queue", queue.name, queue.env.vhost_name)
-    if method.if_empty and counts.ready:
-        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} not empty")
-    if method.if_unused and counts.consumers:
-        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} in use")
 
 
 def _perform(

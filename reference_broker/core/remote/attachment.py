@@ -8,7 +8,7 @@ the queue. Where another queue has used up the channel's prefetch it goes back: 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, auto
 from itertools import repeat
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -91,17 +91,14 @@ ATTACHMENT_TABLE = TransitionTable(
 class Attachment:
     """The attachment of ``consumer`` to ``queue``, and the
     :class:`~reference_broker.core.remote.ports.Taker` of its deliveries. Nothing is granted before
-    :meth:`begin`. ``gone`` is called when the queue, or its home, is."""
+    :meth:`begin`. Its end takes the consumer out of the queue."""
 
     __slots__ = (
-        "_arrived", "_consumer", "_delivered_bytes", "_era", "_given", "_granted", "_queue",
-        "_waiting",
-        "changed", "error", "gone", "is_begun", "number", "state",
+        "_arrived", "_consumer", "_delivered_bytes", "_given", "_granted", "_queue", "_waiting",
+        "changed", "error", "is_begun", "number", "state",
     )  # fmt: skip
 
-    def __init__(
-        self, queue: RemoteQueue, consumer: RemoteConsumer, gone: Callable[[], None]
-    ) -> None:
+    def __init__(self, queue: RemoteQueue, consumer: RemoteConsumer) -> None:
         self.state = AttachmentState.ATTACHING
         self.number = 0
         self.error: ChannelException | None = None
@@ -109,8 +106,6 @@ class Attachment:
         self.changed = Until()
         """Happens with each answer of the home."""
         self.is_begun = False
-        self.gone = gone
-        self._era = queue.home.era
         self._queue = queue
         self._consumer = consumer
         self._waiting: deque[_Delivery] = deque()
@@ -139,6 +134,7 @@ class Attachment:
 
     def refused(self, error: ChannelException) -> None:
         self.error = error
+        self._queue.over(self._consumer)
         self._move(AttachmentEvent.REFUSED)
         self.changed.happened()
 
@@ -176,29 +172,32 @@ class Attachment:
             self._queue.settlements.add(Settlement.UNSEEN, unseen)
 
     def detached(self) -> None:
+        self._queue.over(self._consumer)
         self._move(AttachmentEvent.DETACHED)
         self.changed.happened()
 
-    def lost(self) -> None:
-        """The queue, or the way to it, is gone: :meth:`~.ports.Taker.gone`."""
+    def gone(self) -> None:
+        self._queue.over(self._consumer)
         self._waiting.clear()
         self._move(AttachmentEvent.GONE)
         self.changed.happened()
-        self.gone()
+        self._consumer.cancelled_by_broker()
 
     def _move(self, event: AttachmentEvent) -> None:
         self.state = ATTACHMENT_TABLE.after(self.state, event)
 
     # Handing out
 
+    def forget(self) -> None:
+        """The home is lost, and takers are told so one after the other: what waits here is
+        stale."""
+        self._waiting.clear()
+
     def go_on(self) -> bool:
         """Hand out what waits, as far as the consumer has room, and ask for more. False when the
         budget is spent before."""
         queue, consumer = self._queue, self._consumer
         budget, waiting = queue.env.budget, self._waiting
-        if self._era != queue.home.era:
-            waiting.clear()  # the home is lost, and takers are told of that one after the other
-            return True
         while waiting and consumer.capacity():
             if budget.left <= 0:
                 return False

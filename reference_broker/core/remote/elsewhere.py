@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reference_broker.core.remote.forward import send_away
-from reference_broker.core.work.until import Until
 
 if TYPE_CHECKING:
     from reference_broker.core.journal.watermark import Watermark
@@ -35,9 +34,7 @@ class Elsewhere:
         """The steps until the other nodes have said what became of each."""
         for mark, value in self._marks.items():
             while mark.value < value:
-                reached = Until()
-                mark.when_at(value, reached.happened)
-                yield reached
+                yield mark.reaches(value)
 
     def _note_refused(self) -> None:
         self.refused = True

@@ -28,6 +28,10 @@ RETRY_MS = 1_000
 """Milliseconds after which a dead letter is sent again that a home may not have: it was lost."""
 
 
+_DOWN = -1
+"""The era in which nothing comes to a home that is down."""
+
+
 def are_all_here(queues: Sequence[Queue]) -> bool:
     """True where none of ``queues`` has its home elsewhere. Asked of most messages."""
     for queue in queues:  # noqa: SIM110 - a call for each costs more than all of this
@@ -119,12 +123,13 @@ class RemoteLetter:
         self._send_here()
 
     def _send_to(self, home: Home, ids: Sequence[int]) -> None:
-        lost: list[None] = []
-        number = home.publish(ids, self._content.again(), lambda: lost.append(None))
-        home.confirmed.when_at(number, lambda: self._answered(home, lost))
+        refused: list[None] = []
+        era = home.era if home.is_up else _DOWN
+        number = home.publish(ids, self._content.again(), lambda: refused.append(None))
+        home.confirmed.when_at(number, lambda: self._answered(home, era, bool(refused)))
 
-    def _answered(self, home: Home, lost: list[None]) -> None:
-        if lost and not home.is_up:
+    def _answered(self, home: Home, era: int, is_refused: bool) -> None:
+        if is_refused and home.era != era:  # nobody knows whether the home has it
             self._env.deadlines.at(self._env.moment.wall_ms + RETRY_MS, self.send)
             return
         del self._away[home]  # a queue that is full has refused it, as it would have here

@@ -11,7 +11,8 @@ from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from reference_broker.core.arguments.queue_arguments import QueueArguments
-from reference_broker.core.base.names import described
+from reference_broker.core.arguments.queue_type import check_conditional_deletion
+from reference_broker.core.base.names import described, in_use, not_empty
 from reference_broker.core.policy.policy import AppliedPolicies
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.ports import ConsumerPort, QueueEnvironment
@@ -89,6 +90,8 @@ class RemoteQueue(Queue):
             self._era = self.home.era
             self.leases = {}
             self.settlements.forget()
+            for attachment in self._attachments.values():
+                attachment.forget()
 
     # Consumers
 
@@ -99,10 +102,10 @@ class RemoteQueue(Queue):
         :meth:`Attachment.begin`. Raises what the home refuses it with."""
         self.require_home()
         self.renew()
-        attachment = Attachment(self, consumer, consumer.cancelled_by_broker)
+        attachment = Attachment(self, consumer)
         self._attachments[consumer] = attachment
         self.rotation.add(consumer)
-        attachment.number = self.home.attach(self.id, terms, _Taker(self, consumer, attachment))
+        attachment.number = self.home.attach(self.id, terms, attachment)
         while attachment.state is AttachmentState.ATTACHING:
             yield attachment.changed
         if attachment.error is not None:
@@ -191,8 +194,7 @@ class RemoteQueue(Queue):
     ) -> Generator[Until | None, None, tuple[Lease | None, int]]:
         """The steps of basic.get: the lease of ``holder``, or none for an empty queue, and how many
         messages are left. Its ``content`` is for the client, and to be let go then."""
-        self.require_home()
-        self.settlements.send(self.home, self.id)
+        self._begin_question()
         got = yield from answered(lambda told: self.home.get(self.id, no_ack, told), Got)
         self.renew()
         if got.content is None:
@@ -212,14 +214,35 @@ class RemoteQueue(Queue):
 
     def count(self) -> Generator[Until | None, None, Counts]:
         """The steps of asking for the counts of the queue at rest; it counts as use of it."""
-        self.require_home()
-        self.settlements.send(self.home, self.id)
+        self._begin_question()
         return (yield from answered(lambda told: self.home.count(self.id, told), Counts))
+
+    def require_deletable(
+        self, *, if_unused: bool, if_empty: bool
+    ) -> Generator[Until | None, None, Counts]:
+        """The steps of asking the home for the counts, where they meet the conditions of a
+        deletion. Raises :exc:`ChannelException` 406, and :exc:`ConnectionException` 540 for a
+        condition on a quorum queue."""
+        vhost_name = self.env.vhost_name
+        check_conditional_deletion(
+            self.limits.queue_type, self.name, vhost_name, if_unused=if_unused, if_empty=if_empty
+        )
+        counts = yield from self.count()
+        if if_empty and counts.ready:
+            raise not_empty(self.name, vhost_name)
+        if if_unused and counts.consumers:
+            raise in_use(self.name, vhost_name)
+        return counts
+
+    def _begin_question(self) -> None:
+        """What was settled before goes before."""
+        self.require_home()
+        self.renew()
+        self.settlements.send(self.home, self.id)
 
     def purge(self) -> Generator[Until | None, None, int]:
         """The steps of a purge; how many messages went, and that is on disk."""
-        self.require_home()
-        self.settlements.send(self.home, self.id)
+        self._begin_question()
         purged = yield from answered(lambda told: self.home.purge(self.id, told), Purged)
         return purged.messages
 
@@ -231,37 +254,6 @@ class RemoteQueue(Queue):
 
     def touch(self) -> None:
         """Nothing: the questions themselves are use of the queue."""
-
-
-class _Taker:
-    """The attachment of a consumer, as its home talks to it. What ends it also takes it out of its
-    queue."""
-
-    __slots__ = (
-        "_attachment", "_consumer", "_queue", "attached", "deliver", "deliver_run",
-    )  # fmt: skip
-
-    def __init__(
-        self, queue: RemoteQueue, consumer: RemoteConsumer, attachment: Attachment
-    ) -> None:
-        self._queue = queue
-        self._consumer = consumer
-        self._attachment = attachment
-        self.attached = attachment.attached
-        self.deliver = attachment.deliver
-        self.deliver_run = attachment.deliver_run
-
-    def refused(self, error: ChannelException) -> None:
-        self._queue.over(self._consumer)
-        self._attachment.refused(error)
-
-    def detached(self) -> None:
-        self._queue.over(self._consumer)
-        self._attachment.detached()
-
-    def gone(self) -> None:
-        self._queue.over(self._consumer)
-        self._attachment.lost()
 
 
 class _AlwaysWoken(ConsumerRotation):

@@ -7,6 +7,7 @@ A check raises, or changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reference_broker.core.access.permission import Action
@@ -27,6 +28,8 @@ from reference_broker.core.base.names import (
     GENERATED_PREFIX,
     cleaned,
     described,
+    in_use,
+    not_empty,
     not_found,
     refuse_reserved,
 )
@@ -89,7 +92,25 @@ def queue_of(
     if rule is not None:
         kept = wanted.survives_restart
         window = vhost.inner_queues.window_of_queue(wanted.name, rule, window_id, durable=kept)
-    queue = Queue(
+    return _made(partial(Queue, deduplication=window), vhost, wanted, owner, limits)
+
+
+def remote_queue_of(
+    vhost: VHost, wanted: QueueDefinition, owner: object | None, home: Home
+) -> Queue:
+    """The stand-in for a queue of another node, with its policies."""
+    limits = parse_stored(wanted.arguments, wanted.name, vhost.name)
+    return _made(partial(RemoteQueue, home=home), vhost, wanted, owner, limits)
+
+
+def _made(
+    kind: Callable[..., Queue],
+    vhost: VHost,
+    wanted: QueueDefinition,
+    owner: object | None,
+    limits: QueueArguments,
+) -> Queue:
+    queue = kind(
         id=wanted.id,
         name=wanted.name,
         durable=wanted.durable,
@@ -97,26 +118,6 @@ def queue_of(
         owner=owner,
         arguments=wanted.arguments,
         limits=limits,
-        env=vhost,
-        deduplication=window,
-    )
-    vhost.policies.adopt_queue(queue)
-    return queue
-
-
-def remote_queue_of(
-    vhost: VHost, wanted: QueueDefinition, owner: object | None, home: Home
-) -> Queue:
-    """The stand-in for a queue of another node, with its policies."""
-    queue = RemoteQueue(
-        home=home,
-        id=wanted.id,
-        name=wanted.name,
-        durable=wanted.durable,
-        auto_delete=wanted.auto_delete,
-        owner=owner,
-        arguments=wanted.arguments,
-        limits=parse_stored(wanted.arguments, wanted.name, vhost.name),
         env=vhost,
     )
     vhost.policies.adopt_queue(queue)
@@ -162,12 +163,11 @@ def check_queue_deletion(
     not met. Only ready messages count against ``if_empty``, which is told first (RabbitMQ). And
     :exc:`NotYet` where consumers in the way are leaving."""
     require_access(queue, owner, vhost_name)
-    resource = described("queue", queue.name, vhost_name)
     if if_empty and queue.ready:
-        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} not empty")
+        raise not_empty(queue.name, vhost_name)
     if if_unused and queue.consumers:
         require_no_leaving(queue)
-        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} in use")
+        raise in_use(queue.name, vhost_name)
 
 
 def _locked(queue: Queue, vhost_name: str) -> ChannelException:

@@ -36,7 +36,6 @@ from reference_broker.http.objects.declaring import (
     wants,
 )
 from reference_broker.http.objects.queues_elsewhere import (
-    Conditions,
     GettingElsewhere,
     condition_steps,
     listed_with_homes,
@@ -185,20 +184,20 @@ class Queues:
     async def delete(self, request: Request) -> Response:
         """Delete a queue; with ``if-empty=true`` or ``if-unused=true`` only where that is so, which
         the home of a queue elsewhere knows."""
-        conditions = Conditions(wants(request, "if-empty"), wants(request, "if-unused"))
+        if_empty, if_unused = wants(request, "if-empty"), wants(request, "if-unused")
         elsewhere = self._remote(request)
-        if elsewhere is not None and any(conditions):
-            await self._check_at_home(request, elsewhere, conditions)
+        if elsewhere is not None and (if_empty or if_unused):
+            steps = condition_steps(elsewhere, if_unused=if_unused, if_empty=if_empty)
+            await self._check_at_home(request, elsewhere, steps)
         with self._inputs.begin(request) as broker, refusals():
             queue = self._queue(request)
             vhost = vhost_of(broker, request)
             require_access(broker, request, vhost, Action.CONFIGURE, queue.name)
             done = self._inputs.awaited()
-            here = Conditions(False, False) if queue.is_elsewhere else conditions
             vhost.delete_queue(
                 queue.name,
-                if_empty=here.if_empty,
-                if_unused=here.if_unused,
+                if_empty=if_empty and not queue.is_elsewhere,
+                if_unused=if_unused and not queue.is_elsewhere,
                 answer=lambda _: settle(done),
             )
         await done
@@ -206,16 +205,14 @@ class Queues:
             await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
-    async def _check_at_home(
-        self, request: Request, queue: RemoteQueue, conditions: Conditions
-    ) -> None:
+    async def _check_at_home(self, request: Request, queue: RemoteQueue, conditions: Steps) -> None:
         """Raises :exc:`ApiError` where a queue elsewhere does not meet them: 400, or 404 while its
         home is down."""
         with self._inputs.begin(request) as broker:
             vhost = vhost_of(broker, request)
             require_access(broker, request, vhost, Action.CONFIGURE, queue.name)
         with refusals():
-            await self._inputs.perform(condition_steps(queue, conditions), vhost.name)
+            await self._inputs.perform(conditions, vhost.name)
 
     async def act(self, request: Request) -> Response:
         """Do nothing for RabbitMQ's actions on mirrored queues: there are no mirrors, so nothing is

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
-from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.arguments.queue_type import check_conditional_deletion
 from reference_broker.core.base.names import described
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
@@ -21,7 +19,7 @@ from reference_broker.core.queue.removal import NO_CONTENT
 from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.work.task import Steps
-from reference_broker.errors import ChannelException, ReplyCode
+from reference_broker.errors import ChannelException
 from reference_broker.http.access.vhosts import placed
 from reference_broker.http.request.answer import ApiError, Row, bad_request
 from reference_broker.http.request.listing import listed, on_page, shown_columns, stats_disabled
@@ -146,29 +144,9 @@ def require_here(queue: Queue) -> None:
 # Messages
 
 
-class Conditions(NamedTuple):
-    """The conditions of a deletion."""
-
-    if_empty: bool
-    if_unused: bool
-
-
-def condition_steps(queue: RemoteQueue, conditions: Conditions) -> Steps:
-    """The steps of asking the home whether they are met. Raises what the core refuses a deletion
-    with."""
-    check_conditional_deletion(
-        queue.limits.queue_type,
-        queue.name,
-        queue.env.vhost_name,
-        if_unused=conditions.if_unused,
-        if_empty=conditions.if_empty,
-    )
-    counts = yield from queue.count()
-    resource = described("queue", queue.name, queue.env.vhost_name)
-    if conditions.if_empty and counts.ready:
-        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} not empty")
-    if conditions.if_unused and counts.consumers:
-        raise ChannelException(ReplyCode.PRECONDITION_FAILED, f"{resource} in use")
+def condition_steps(queue: RemoteQueue, *, if_unused: bool, if_empty: bool) -> Steps:
+    """The steps of asking the home whether the conditions of a deletion are met."""
+    yield from queue.require_deletable(if_unused=if_unused, if_empty=if_empty)
 
 
 def purge_steps(queue: RemoteQueue) -> Steps:

@@ -124,6 +124,58 @@ def test_those_that_a_queue_refuses_are_refused_exactly() -> None:
     assert _home(nodes).confirmed.value == 6
 
 
+def _publish_run(nodes: LinkedBrokers, queue: Queue, contents: list[Content]) -> list[int]:
+    """Publish a run, and return the places of those that are refused, to be filled."""
+    refused: list[int] = []
+    nodes.act("a", lambda: _home(nodes).publish_run(queue.id, contents, refused.append))
+    return refused
+
+
+def test_a_run_is_logged_as_one_and_confirmed_with_its_last() -> None:
+    journal = RecordingJournal()
+    nodes = LinkedBrokers("a", "b", journals={"b": journal})
+    queue = nodes.declare("b", "q", durable=True)
+    nodes["b"].lone.sync()
+    refused = _publish_run(nodes, queue, [message(b"%d" % at, delivery_mode=2) for at in range(9)])
+    nodes.settle()
+    assert _bodies(queue) == [b"%d" % at for at in range(9)]
+    assert _home(nodes).confirmed.value == 0
+    nodes["b"].lone.sync()
+    nodes.settle()
+    assert (_home(nodes).confirmed.value, refused) == (9, [])
+
+
+def test_those_of_a_run_that_a_queue_refuses_are_refused_by_their_places() -> None:
+    nodes = LinkedBrokers("a", "b")
+    queue = nodes.declare("b", "q", x_max_length=2, x_overflow="reject-publish")
+    _publish(nodes, [queue.id], message(b"first"))
+    refused = _publish_run(nodes, queue, [message(b"%d" % at) for at in range(4)])
+    nodes.settle()
+    assert _bodies(queue) == [b"first", b"0"]
+    assert (refused, _home(nodes).confirmed.value) == ([1, 2, 3], 5)
+
+
+def test_a_run_of_messages_that_are_not_alike_goes_one_by_one() -> None:
+    nodes = LinkedBrokers("a", "b")
+    queue = nodes.declare("b", "q")
+    dies = message(b"dies", expiration="1000")
+    _publish_run(nodes, queue, [message(b"1"), dies, message(b"3")])
+    nodes.settle()
+    assert _bodies(queue) == [b"1", b"dies", b"3"]
+    expiries = [queue.index.expires_at(sequence) for sequence in queue.contents]
+    assert [expiry > 0 for expiry in expiries] == [False, True, False]
+
+
+def test_a_lost_link_refuses_the_rest_of_a_run() -> None:
+    nodes = LinkedBrokers("a", "b")
+    queue = nodes.declare("b", "q")
+    nodes.settle()
+    refused = _publish_run(nodes, queue, [message(b"%d" % at) for at in range(3)])
+    nodes.cut("a", "b")
+    nodes.settle()
+    assert (refused, _home(nodes).confirmed.value) == ([0, 1, 2], 3)
+
+
 def test_more_refusals_than_fit_an_answer() -> None:
     nodes = LinkedBrokers("a", "b")
     full = nodes.declare("b", "full", x_max_length=0, x_overflow="reject-publish")

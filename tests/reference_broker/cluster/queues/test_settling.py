@@ -16,13 +16,21 @@ from reference_broker.testing.lone_broker import LoneBroker
 UNITS = 100
 
 
+class SettledHolder:
+    """The holder of leases that count against no prefetch."""
+
+    def settled(self, count: int = 1) -> None:
+        """Nothing has to be counted."""
+
+
 def _taken(count: int, lone: LoneBroker, name: str = "q") -> tuple[Queue, list[Lease]]:
     client = lone.client()
     client.send(1, QueueDeclare(name))
     for _ in range(count):
         client.publish(name, b"x")
     queue = lone.broker.vhosts["/"].queues[name]
-    leases = [queue.get(None) for _ in range(count)]
+    holder = SettledHolder()
+    leases = [queue.get(holder) for _ in range(count)]
     return queue, [lease for lease in leases if lease is not None]
 
 

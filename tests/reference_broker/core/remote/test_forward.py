@@ -218,6 +218,32 @@ def test_a_dead_letter_that_is_lost_on_its_way_goes_again() -> None:
     assert len(lone.broker.vhosts["/"].queues["source"].index) == 0
 
 
+def test_a_dead_letter_goes_again_though_its_home_is_back_before_anybody_is_told() -> None:
+    lone, home = node_of("q")
+    client = with_a_letter(lone)
+    client.send(1, BasicReject(1, requeue=False))
+
+    def lost_and_back() -> None:
+        home.era += 1
+        home.refuse(1)
+        home.confirm()
+
+    lone.take(lost_and_back)
+    lone.pass_time(1)
+    assert bodies(home) == [b"letter"] * 2
+
+
+def test_a_dead_letter_that_a_full_queue_refuses_is_gone() -> None:
+    lone, home = node_of("q")
+    client = with_a_letter(lone)
+    client.send(1, BasicReject(1, requeue=False))
+    lone.take(lambda: home.refuse(1))
+    lone.take(home.confirm)
+    lone.pass_time(2)
+    assert bodies(home) == [b"letter"]
+    assert len(lone.broker.vhosts["/"].queues["source"].index) == 0
+
+
 def test_a_dead_letter_whose_queue_is_deleted_meanwhile_ends() -> None:
     lone, home = node_of("q")
     client = with_a_letter(lone)

@@ -15,7 +15,7 @@ from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.questions.answering import Answering, Reply
-from reference_broker.cluster.questions.asking import Asking, Gathered
+from reference_broker.cluster.questions.asking import FAILED, Asking, Gathered
 from reference_broker.cluster.questions.question import Answer, Question, TooLong
 
 
@@ -111,6 +111,6 @@ class Peers:
         """See :class:`~reference_broker.cluster.questions.answering.Answerer`."""
         answers = self._kinds.get(question.kind)
         if answers is None:
-            reply(Answer({"failed": f"a question of kind {question.kind!r}"}, b""))
+            reply(Answer({FAILED: f"a question of kind {question.kind!r}"}, b""))
         else:
             answers(node, question.arguments, lambda head, body: reply(Answer(head, body)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 UNPLAYABLE: Mapping[str, str] = {
     "tests/acceptance/test_rabbitmqadmin.py::test_prints_the_same_and_exits_alike": (
@@ -10,6 +11,9 @@ UNPLAYABLE: Mapping[str, str] = {
     ),
 }
 """Reasons by the node id of a test, with all of its parameters."""
+
+KNOWN_ELSEWHERE = Path(__file__).with_name("known_differences.toml")
+"""Those of other people's suites: see :func:`~interop.suites.verdict.known_differences`."""
 
 
 def is_unplayable(node_id: str) -> bool:

@@ -21,10 +21,9 @@ from interop.differential.lockstep import Lockstep
 from interop.differential.on_purpose import as_table
 from interop.differential.search import Differs, Tally, search
 from interop.differential.subject import Subject
-from interop.elsewhere.unplayable import KNOWN_ELSEWHERE
 from interop.suites.comparison import compare_suites
 from interop.suites.session import SuiteFailed
-from interop.suites.verdict import KNOWN_DIFFERENCES, Verdict
+from interop.suites.verdict import KNOWN_DIFFERENCES, KNOWN_ELSEWHERE, Verdict
 from interop.suites.workshop import default_folder
 from interop.summary import on_purpose, summary
 from mqkit.testing import ClusterUnavailable, RabbitMQUnavailable

@@ -17,7 +17,6 @@ import pika
 import pytest
 
 from interop.elsewhere.cluster import CLIENTS, queues_elsewhere
-from interop.elsewhere.unplayable import is_unplayable
 from mqkit.testing import (
     ClusterUnavailable,
     Etcd,
@@ -91,9 +90,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks whole rooms, so that `make check` stays quick however many tests they get; and leaves
-    out what can't be played on a cluster, where that is asked for."""
+    out RabbitMQ where our broker is played as a cluster."""
     if config.getoption(ON_CLUSTER):
-        _leave_out(config, items, _is_for_one_node)
+        _leave_out(config, items, _plays_rabbitmq)
     for path, of_module in itertools.groupby(items, lambda item: item.path):
         if _is_live(path):
             for item in of_module:
@@ -108,11 +107,9 @@ def _leave_out(
     config.hook.pytest_deselected(items=left_out)
 
 
-def _is_for_one_node(item: pytest.Item) -> bool:
-    """True for a test of RabbitMQ alone, too."""
+def _plays_rabbitmq(item: pytest.Item) -> bool:
     callspec = getattr(item, "callspec", None)
-    is_of_rabbitmq = callspec is not None and callspec.params.get("broker") == "rabbitmq"
-    return is_of_rabbitmq or is_unplayable(item.nodeid)
+    return callspec is not None and callspec.params.get("broker") == "rabbitmq"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

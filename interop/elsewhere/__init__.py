@@ -1,6 +1,6 @@
 """A broker of two nodes whose clients are on one, and whose queues are on the other.
 
 The tests that one broker passes are played on it once more, by ``pytest --on-cluster
-tests/acceptance`` and ``make interop-cluster``. :mod:`cluster` starts it, :mod:`node` is the
-process of a node, and :mod:`unplayable` has the tests that can't be played, by name.
+tests/acceptance``, of which none is left out, and ``make interop-cluster``. :mod:`cluster` starts
+it, :mod:`node` is the process of a node. ``known_differences.toml`` has the tests that fail there.
 """

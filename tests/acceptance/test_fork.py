@@ -45,17 +45,17 @@ HEAD_TTL_MS = 500
 
 
 class ServerOfTwo:
-    """Two nodes: clients are at one, and the other has the queues and is looked at. Both go and
-    come together."""
+    """Two nodes: clients are at one, and the other has the queues and is administered and looked
+    at. Both go and come together."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     @property
     def contestant(self) -> Contestant:
-        node = self._cluster[CLIENTS]
-        address = Address(HOST, node.amqp_port)
-        return Contestant("two nodes", address, node.management_url, self._cluster[HOME].pid)
+        home, address = self._cluster[HOME], Address(HOST, self._cluster[CLIENTS].amqp_port)
+        url = f"http://{HOST}:{home.management_port}"
+        return Contestant("two nodes", address, url, home.pid)
 
     def start(self) -> None:
         self._cluster.start()
@@ -128,11 +128,11 @@ def expect_others_served(server: Server) -> None:
 
 def expect_below_watermark(server: Server) -> None:
     with administrator(server) as client:
-        nodes = client.get("/api/nodes").json()
-        path = f"/api/nodes/{nodes[0]['name']}/vm-memory-high-watermark"
-        client.put(path, json={"absolute": WATERMARK_BYTES}).raise_for_status()
+        path = f"/api/nodes/{client.get('/api/overview').json()['node']}"
+        watermark = {"absolute": WATERMARK_BYTES}
+        client.put(f"{path}/vm-memory-high-watermark", json=watermark).raise_for_status()
         for _ in range(LOOKS):
-            (node,) = client.get("/api/nodes").json()
+            node = client.get(path).json()
             assert not node["mem_alarm"]
             assert node["mem_used"] < WATERMARK_BYTES
             assert server.contestant.rss_mib() < WATERMARK_BYTES / 2**20

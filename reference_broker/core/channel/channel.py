@@ -71,8 +71,8 @@ class Channel:
         "ack_timeout", "acked", "assembly", "automatic_limit", "broker", "confirms", "connection",
         "consumer_bytes", "consumer_prefetch", "consumers", "counted", "delivered_no_ack",
         "drawn_name", "global_prefetch", "got", "got_empty", "got_no_ack", "held_back",
-        "is_released", "last_queue_name", "leaving", "next_delivery_tag", "next_woken", "number",
-        "oldest_delivery_tag", "outstanding", "outstanding_limit", "parked", "published",
+        "is_released", "last_queue_name", "leaving", "next_delivery_tag", "next_woken", "notices",
+        "number", "oldest_delivery_tag", "outstanding", "outstanding_limit", "parked", "published",
         "redelivered", "reply_consumer", "returned", "state", "steps_ended", "targets",
         "transaction", "unacked", "unroutable", "vhost",
     )  # fmt: skip
@@ -85,6 +85,8 @@ class Channel:
         self.number = number
         self.vhost = vhost
         self.state = ChannelState.OPEN
+        self.notices: list[Method] | None = None
+        """Held back until the request that makes them is answered, where there is one."""
         self.consumers: dict[str, Consumer] = {}
         self.consumer_bytes = 0
         self.unacked: dict[int, Lease] = {}
@@ -186,10 +188,23 @@ class Channel:
 
     def notify(self, method: Method) -> None:
         """Send a method that the client has not asked for; behind the -ok, if one waits."""
-        if self.state is ChannelState.SUSPENDED:
+        if self.notices is not None:
+            self.notices.append(method)
+        elif self.state is ChannelState.SUSPENDED:
             position, marks = self.vhost.definitions.wait()
             self.broker.ledger.promise(position, _Notice(self, method), marks)
         else:
+            self.reply(method)
+
+    def hold_notices(self) -> None:
+        """Keep what is to be notified until the request has been answered that the channel is
+        suspended for. Idempotent."""
+        if self.notices is None:
+            self.notices = []
+
+    def _release_notices(self) -> None:
+        notices, self.notices = self.notices, None
+        for method in notices or ():
             self.reply(method)
 
     def send_content(self, method: bytes, content: Content) -> None:
@@ -290,6 +305,8 @@ class Channel:
         self.parked += parked  # the frame that was held back comes first
         if parked and self.state is ChannelState.OPEN:
             self.perform(_pause())
+        elif self.notices is not None and self.state is ChannelState.OPEN:
+            self._release_notices()
 
     # Work that takes more than a turn
 
@@ -345,7 +362,7 @@ class Channel:
             raise error
         elif then is not None:
             then()
-        if self.parked and self.state is not ChannelState.SUSPENDED:
+        if (self.parked or self.notices is not None) and self.state is not ChannelState.SUSPENDED:
             self._take_parked()  # a channel that was opened behind this one, too
 
     def wait_until(self, until: Until) -> None:

@@ -151,6 +151,7 @@ def delete_elsewhere(channel: Channel, queue: RemoteQueue, method: QueueDelete) 
             ok = QueueDeleteOk(message_count=counted[0])
             channel.reply_defined(ok, durable=queue.durable)
 
+    channel.hold_notices()
     _perform(channel, queue, method, steps(), answer)
 
 

@@ -215,6 +215,7 @@ def _delete(channel: Channel, method: QueueDelete) -> None:
     except NotYet as wait:
         if isinstance(wait.until, Agreement):  # it is gone when the request is handled again
             channel.counted = channel.vhost.queues[name].ready
+            channel.hold_notices()  # clients rely on the -ok coming before the cancel
         raise
     if not answered:
         waits = True

@@ -140,3 +140,11 @@ def test_a_message_is_traced_once_by_the_node_of_the_client(two: Two) -> None:
     routes = [content.route for content in seen.contents.values()]
     keys = [route.split(TRACE_EXCHANGE.encode())[1][1:] for route in routes]
     assert keys == [b"publish.", b"publish.", b"deliver.q", b"deliver.q"]
+
+
+@pytest.mark.parametrize("home", ["a", "b"])
+def test_who_deletes_a_queue_that_it_consumes_hears_the_ok_first(two: Two, home: str) -> None:
+    two.nodes.declare(home, "q")
+    two.ask(BasicConsume("q", "tag"))
+    heard = two.ask(QueueDelete("q"))
+    assert heard == [QueueDeleteOk(0), BasicCancel("tag", nowait=True)]

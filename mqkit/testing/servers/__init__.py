@@ -1,2 +1,2 @@
-"""What the private servers of tests have in common: ports that are free, and a process that can be
+"""The common part of the private servers of tests: ports that are free, and a process that can be
 signalled and ended."""

@@ -22,7 +22,7 @@ from reference_broker.cluster.metadata.view import View
 from reference_broker.core.journal.definition_keys import QUEUE
 from reference_broker.core.journal.definition_store import Change
 from reference_broker.core.journal.journal import Journal
-from reference_broker.core.journal.watermark import Wait
+from reference_broker.core.journal.watermark import Wait, Watermark
 from reference_broker.core.work.until import Agreement, NotYet
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 
@@ -165,7 +165,13 @@ class SharedDefinitions:
     def wait(self) -> Wait:
         """Every node that serves has to have seen what this one's view has; and the inner queues
         that came of it, which are this node's own, have to be on its disk."""
+        return Wait(self._journal.tail, self._marks(self._node.view.revision.value))
+
+    def wait_for(self, key: str) -> Wait:
+        """Every node that serves has to have seen the revision that made the object: for one that
+        has been there for a while nobody is waited for."""
+        return Wait(0, self._marks(self._made.made_at(key)))
+
+    def _marks(self, revision: int) -> tuple[tuple[Watermark, int]]:
         barrier = self._node.barrier
-        return Wait(
-            self._journal.tail, ((barrier.passed, barrier.ticket(self._node.view.revision.value)),)
-        )
+        return ((barrier.passed, barrier.ticket(revision)),)

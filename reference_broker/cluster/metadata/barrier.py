@@ -41,7 +41,7 @@ class Barrier:
 
     def ticket(self, revision: int) -> int:
         """A ticket for ``revision``: wait until ``passed`` has reached it, which may be now."""
-        if not self._open and self._applied_by_all() >= revision:
+        if self._applied_by_all() >= revision:
             return self.passed.value
         if self._open:
             revision = max(revision, self._open[-1][0])

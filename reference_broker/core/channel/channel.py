@@ -172,6 +172,10 @@ class Channel:
         else:
             self.reply(method)
 
+    def reply_found(self, method: Method, key: str) -> None:
+        """Send the -ok of a passive declaration: the definition ``key`` is there."""
+        self._reply_after(self.vhost.definitions.wait_for(key), method)
+
     def reply_logged(self, method: Method, *, durable: bool) -> None:
         """Send the -ok of what was done to messages: a ``durable`` one when it is on disk. Until
         then the channel is suspended."""

@@ -66,6 +66,11 @@ class DefinitionStore(Protocol):
         to :meth:`~reference_broker.core.channel.confirms.ConfirmLedger.promise`."""
         ...
 
+    def wait_for(self, key: str) -> Wait:
+        """The wait after which a client who only asked may be told that the definition, which this
+        node has, is there: it is there for all nodes then, and need not be on disk."""
+        ...
+
 
 class JournalDefinitions:
     """Definitions in the journal: they hold once it is synced."""
@@ -90,3 +95,6 @@ class JournalDefinitions:
 
     def wait(self) -> Wait:
         return Wait(self._journal.tail)
+
+    def wait_for(self, key: str) -> Wait:
+        return Wait(0)

@@ -20,7 +20,6 @@ from mqkit.wire.methods import (
     BasicGet,
     BasicGetEmpty,
     QueueDeclare,
-    QueueDeclareOk,
     QueueDelete,
     QueueDeleteOk,
     QueuePurge,
@@ -99,8 +98,13 @@ def get_elsewhere(channel: Channel, queue: RemoteQueue, method: BasicGet) -> Non
     _perform(channel, queue, method, steps(), answer)
 
 
-def declared_elsewhere(channel: Channel, queue: RemoteQueue, method: QueueDeclare) -> None:
-    """The answer to queue.declare, with the counts of the home."""
+def count_elsewhere(
+    channel: Channel,
+    queue: RemoteQueue,
+    method: QueueDeclare,
+    answer_with: Callable[[int, int], None],
+) -> None:
+    """The home's counts for the answer to queue.declare: messages, and consumers."""
 
     found: list[Counts] = []
 
@@ -108,14 +112,8 @@ def declared_elsewhere(channel: Channel, queue: RemoteQueue, method: QueueDeclar
         found.append((yield from queue.count()))
 
     def answer() -> None:
-        if channel.state is not ChannelState.OPEN:
-            return
-        ok = QueueDeclareOk(
-            queue=queue.name,
-            message_count=found[0].ready,
-            consumer_count=found[0].declared_consumers,
-        )
-        channel.reply_defined(ok, durable=queue.durable and not method.passive)
+        if channel.state is ChannelState.OPEN:
+            answer_with(found[0].ready, found[0].declared_consumers)
 
     _perform(channel, queue, method, steps(), answer)
 

@@ -18,6 +18,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.exchange.definitions import exchange_key
 
 
 def _declare(channel: Channel, method: ExchangeDeclare) -> None:
@@ -31,9 +32,12 @@ def _declare(channel: Channel, method: ExchangeDeclare) -> None:
         arguments=method.arguments,
         access=channel.connection.access,
     )
-    if not method.nowait:
-        durable = exchange.durable and not method.passive
-        channel.reply_defined(ExchangeDeclareOk(), durable=durable)
+    if method.nowait:
+        return
+    if method.passive:
+        channel.reply_found(ExchangeDeclareOk(), exchange_key(channel.vhost.name, exchange.name))
+    else:
+        channel.reply_defined(ExchangeDeclareOk(), durable=exchange.durable)
 
 
 def _is_durable(channel: Channel, name: str) -> bool:

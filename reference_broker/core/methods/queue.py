@@ -27,8 +27,9 @@ from reference_broker.core.access.permission import Action
 from reference_broker.core.channel import direct_reply
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.exchange.definitions import queue_key
 from reference_broker.core.methods.elsewhere import (
-    declared_elsewhere,
+    count_elsewhere,
     delete_elsewhere,
     purge_elsewhere,
 )
@@ -83,12 +84,19 @@ def _declare(channel: Channel, method: QueueDeclare) -> None:
     if method.nowait:
         return
     if isinstance(queue, RemoteQueue):
-        declared_elsewhere(channel, queue, method)
-        return
-    declared = QueueDeclareOk(
-        queue=queue.name, message_count=queue.ready, consumer_count=declared_consumers(queue)
-    )
-    channel.reply_defined(declared, durable=queue.durable and not method.passive)
+        count_elsewhere(channel, queue, method, partial(_declared, channel, queue, method))
+    else:
+        _declared(channel, queue, method, queue.ready, declared_consumers(queue))
+
+
+def _declared(
+    channel: Channel, queue: Queue, method: QueueDeclare, messages: int, consumers: int
+) -> None:
+    ok = QueueDeclareOk(queue=queue.name, message_count=messages, consumer_count=consumers)
+    if method.passive:
+        channel.reply_found(ok, queue_key(channel.vhost.name, queue.name))
+    else:
+        channel.reply_defined(ok, durable=queue.durable)
 
 
 def declared_consumers(queue: Queue) -> int:

@@ -8,12 +8,14 @@ import sys
 
 from mqkit.testing.servers.server_process import LOG_TAIL_CHARACTERS, ServerProcess, end_of
 
-_WAITS = "import sys, time; print('up', flush=True); time.sleep(600)"
+_WAITS = "import sys; print('up', flush=True); sys.stdin.read()"
 
 
 class _Server(ServerProcess):
     def start(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, "-c", _WAITS], stdout=subprocess.PIPE)
+        process = subprocess.Popen(
+            [sys.executable, "-c", _WAITS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         assert process.stdout is not None
         assert process.stdout.readline() == b"up\n"
         self._process = process

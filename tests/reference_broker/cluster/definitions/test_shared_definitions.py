@@ -110,6 +110,32 @@ def test_where_nobody_can_be_asked_the_connection_is_told_why(outcome: Outcome, 
     assert "q" not in nodes["a"].lone.broker.vhosts["/"].queues
 
 
+def test_who_only_asks_waits_for_nobody_who_has_seen_what_was_asked_for() -> None:
+    nodes = SharingBrokers("a", "b")
+    owner, reader = nodes["a"].lone.client(), nodes["a"].lone.client()
+    owner.send(1, ExchangeDeclare("old x", "fanout"))
+    owner.send(1, QueueDeclare("old"))
+    nodes.settle()
+    owner.received()
+    nodes["b"].hears = False
+    owner.send(1, QueueDeclare("new"))
+    nodes.settle()
+    asked = [
+        ExchangeDeclare("old x", "fanout", passive=True),
+        QueueDeclare("old", passive=True),
+        ExchangeDeclare("amq.fanout", "fanout", passive=True),
+        QueueDeclare("new", passive=True),
+    ]
+    for method in asked:
+        reader.send(1, method)
+    nodes.settle()
+    assert reader.methods() == [ExchangeDeclareOk(), QueueDeclareOk("old"), ExchangeDeclareOk()]
+    assert owner.methods() == []
+    nodes["b"].hears = True
+    nodes.settle()
+    assert reader.methods() == owner.methods() == [QueueDeclareOk("new")]
+
+
 def test_an_exclusive_queue_ends_with_its_connection_though_that_ended_while_it_waited() -> None:
     nodes = SharingBrokers("a", "b")
     client, waits = nodes["a"].lone.client(), nodes["a"].lone.client()

@@ -48,6 +48,18 @@ def test_the_slowest_says_how_far() -> None:
     assert waiting.barrier.awaited == {"b": 8, "c": 12}
 
 
+def test_what_all_have_seen_waits_for_nothing_that_others_wait_for() -> None:
+    waiting = Waiting()
+    waiting.barrier.join("b")
+    waiting.view.reach(9)
+    waiting.barrier.applied("b", 6)
+    waiting.ask(9)
+    waiting.ask(6)
+    assert waiting.passed == [6]
+    waiting.barrier.applied("b", 9)
+    assert waiting.passed == [6, 9]
+
+
 def test_the_own_view_counts() -> None:
     waiting = Waiting()
     waiting.barrier.join("b")

@@ -121,9 +121,18 @@ class ClusterNode:
         self.barrier = Barrier(self.view)
         self.live_nodes = LiveNodes(applicant.node, self.barrier, owner.report)
         prefix = cluster_prefix(applicant.cluster)
-        self.feed = Feed(coordinator, prefix, self.view, work, budget, after, owner.report)
+        self.feed = Feed(
+            coordinator, prefix, self.view, work, budget, after, owner.report, self._gone_back
+        )
         self.proposals = Proposals(
-            coordinator, prefix, self.view, after, applicant.node, applicant.run, self.replaced
+            coordinator,
+            prefix,
+            self.view,
+            after,
+            applicant.node,
+            applicant.run,
+            self.replaced,
+            self._gone_back,
         )
         self._coordinator = coordinator
         self._applicant = applicant
@@ -231,6 +240,16 @@ class ClusterNode:
     def replaced(self) -> None:
         """Another run of the node, or another disk under its name, has taken its place."""
         reason = f"another process has joined as {self._applicant.node!r}: this one was replaced"
+        if self._end(reason):
+            self._owner.ended(reason)
+
+    def _gone_back(self, seen: int, found: int) -> None:
+        """etcd lacks what this node has seen: to go on would be to take it all back."""
+        reason = (
+            f"etcd is at revision {found}, and this node has seen {seen}: it was restored from an"
+            " older copy, or --etcd names another one. Nothing of the data folder is dropped; see"
+            " `mqkit cluster restore-metadata`"
+        )
         if self._end(reason):
             self._owner.ended(reason)
 

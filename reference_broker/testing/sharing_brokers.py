@@ -82,7 +82,14 @@ class SharingNode:
         self.view.follow(LIVE, self.live_nodes)
         self.view.listen(self.barrier.advance)
         self.proposals = Proposals(
-            self.etcd, "", self.view, clock.after, name, RUN, lambda: self.reports.append("ended")
+            self.etcd,
+            "",
+            self.view,
+            clock.after,
+            name,
+            RUN,
+            lambda: self.reports.append("ended"),
+            lambda seen, found: self.reports.append(f"gone back from {seen} to {found}"),
         )
         self.shared = SharedDefinitions()
         self.lone = LoneBroker(journal, units=units, shared_definitions=self.shared)

@@ -99,7 +99,8 @@ class _Portion(NamedTuple):
 class Feed:
     """The feed of ``view`` from the keys under ``prefix``. ``after`` is the broker's timer;
     ``report`` is told, in a line, when there has been no news for more than one attempt, and when
-    there is again. The reason meanwhile is in :attr:`trouble`."""
+    there is again. The reason meanwhile is in :attr:`trouble`. ``gone_back`` is called when the
+    store has a lower revision, its second argument, than the view: the feed is closed then."""
 
     def __init__(
         self,
@@ -110,10 +111,12 @@ class Feed:
         budget: Budget,
         after: Timer,
         report: Callable[[str], None],
+        gone_back: Callable[[int, int], None],
     ) -> None:
         self.state = FeedState.IDLE
         self.trouble: str | None = None
         self._report = report
+        self._gone_back = gone_back
         self._failures = 0
         """Attempts since the last news."""
         self._coordinator = coordinator
@@ -177,12 +180,8 @@ class Feed:
             self._trouble_began(page.reason)
             return
         if page.revision < self._told:
-            self._pass(FeedEvent.UNREAD)
-            self._trouble_began(
-                f"its revision has gone back from {self._told} to {page.revision}: it was restored"
-                " from an older copy. What this node has goes on as it is; stop it before you start"
-                " nodes with the older copy"
-            )
+            self.close()
+            self._gone_back(self._told, page.revision)
             return
         resync.add(page, self._prefix)
         if page.more:

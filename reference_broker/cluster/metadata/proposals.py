@@ -97,8 +97,9 @@ PROPOSALS_TABLE = TransitionTable(
 
 class Proposals:
     """The proposals of the node ``node_name`` in its ``run``. :meth:`begin` has to follow once the
-    view is whole. ``replaced`` is called when another run of the node has taken over; then the
-    process has to end."""
+    view is whole. ``replaced`` is called when another run of the node has taken over,
+    and ``gone_back`` when the store has a lower revision, its second argument, than the view had
+    before: then the process has to end."""
 
     def __init__(
         self,
@@ -109,6 +110,7 @@ class Proposals:
         node_name: str,
         run: int,
         replaced: Callable[[], None],
+        gone_back: Callable[[int, int], None],
     ) -> None:
         self.state = ProposalsState.IDLE
         self._coordinator = coordinator
@@ -119,6 +121,9 @@ class Proposals:
         self._key = PROPOSALS + node_name
         self._run = run
         self._replaced = replaced
+        self._gone_back = gone_back
+        self._view_at = 0
+        """The revision of the view when the transaction was asked for."""
         self._number = 0
         """Of the transaction that was asked for last."""
         self._revision = 0
@@ -226,12 +231,16 @@ class Proposals:
         if not self._stands_down:
             compares += [each._replace(key=head + each.key) for each in self._batch.compares]
             changes += [each._replace(key=head + each.key) for each in self._batch.changes]
+        self._view_at = self._view.revision.value
         self._coordinator.propose(Transaction(tuple(compares), tuple(changes)), self._answered)
 
     def _answered(self, outcome: Outcome) -> None:
         if self.state is not ProposalsState.ASKING:
             return  # ended meanwhile
-        if isinstance(outcome, Won) and self._stands_down:
+        if isinstance(outcome, Won | Lost) and outcome.revision < self._view_at:
+            self.end("etcd has another history")
+            self._gone_back(self._view_at, outcome.revision)
+        elif isinstance(outcome, Won) and self._stands_down:
             self._pause.reset()
             self._pass(ProposalsEvent.STOOD_DOWN)
             self._look(outcome.revision)

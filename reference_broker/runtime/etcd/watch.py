@@ -137,22 +137,30 @@ class EtcdWatch:
         return None
 
     async def _compare(self, endpoint: Endpoint) -> WatchEnded:
-        """Return when the watch is dead."""
+        """Return when the watch is dead, or is one of a store that lacks what was told."""
         now = asyncio.get_running_loop().time
         silence = WatchSilence(PATIENCE * self._compare_every_s)
-        request = revision_request(self._prefix)
         while True:
-            await asyncio.sleep(self._compare_every_s)
-            try:
-                answer = await self._client.ask(
-                    "/v3/kv/range", request, COMPARE_TIMEOUT_S, avoid=endpoint
-                )
-                store = header_revision(answer)
-            except (GatewayFailure, BadAnswer):
-                continue  # nobody knows better
-            if silence.is_dead(now(), store, self._messages.told):
+            told = self._messages.told
+            store = await self._store_revision(endpoint)
+            if store is not None and store < told:
+                reason = f"etcd at {endpoint}: its revision has gone back from {told} to {store}"
+                return WatchEnded(reason, compacted=True)
+            if store is not None and silence.is_dead(now(), store, self._messages.told):
                 self._client.endpoints.failed(endpoint)
                 return WatchEnded(
                     f"etcd at {endpoint} is silent at revision {self._messages.told}, and the store"
                     f" was at {store}"
                 )
+            await asyncio.sleep(self._compare_every_s)
+
+    async def _store_revision(self, endpoint: Endpoint) -> int | None:
+        """The revision at another member; ``None`` while nobody knows better."""
+        request = revision_request(self._prefix)
+        try:
+            answer = await self._client.ask(
+                "/v3/kv/range", request, COMPARE_TIMEOUT_S, avoid=endpoint
+            )
+            return header_revision(answer)
+        except (GatewayFailure, BadAnswer):
+            return None

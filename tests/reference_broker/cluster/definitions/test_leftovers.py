@@ -13,7 +13,9 @@ from reference_broker.testing.scripted_coordinator import ScriptedCoordinator
 class Rig:
     def __init__(self, *keys: str) -> None:
         self.clock, self.etcd, self.view = HandClock(), ScriptedCoordinator(), View()
-        self.proposals = Proposals(self.etcd, "", self.view, self.clock.after, "a", 1, lambda: None)
+        self.proposals = Proposals(
+            self.etcd, "", self.view, self.clock.after, "a", 1, lambda: None, lambda *_: None
+        )
         self.sweeps = True
         self.leftovers = Leftovers(self.view, self.proposals, self.clock.after, lambda: self.sweeps)
         self.write(2, *keys)

@@ -25,7 +25,9 @@ class Node:
     def __init__(self) -> None:
         self.etcd, self.view, self.clock = ScriptedCoordinator(), View(), HandClock()
         self.told: list[object] = []
-        proposals = Proposals(self.etcd, "", self.view, self.clock.after, "a", 4, lambda: None)
+        proposals = Proposals(
+            self.etcd, "", self.view, self.clock.after, "a", 4, lambda: None, lambda *_: None
+        )
         self.presence = Presence(
             "a", MEMBER, "127.0.0.1:25672", self.view, proposals, self.clock.after, self
         )

@@ -35,8 +35,16 @@ class Fed:
         self.work = Portions(self.budget)
         self.clock = HandClock()
         self.reports: list[str] = []
+        self.gone_back: list[tuple[int, int]] = []
         self.feed = Feed(
-            self.etcd, P, self.view, self.work, self.budget, self.clock.after, self.reports.append
+            self.etcd,
+            P,
+            self.view,
+            self.work,
+            self.budget,
+            self.clock.after,
+            self.reports.append,
+            lambda seen, found: self.gone_back.append((seen, found)),
         )
 
     def read(self, revision: int, *keys: str, more: bool = False) -> None:
@@ -190,19 +198,17 @@ def test_an_operator_is_told_when_there_is_no_news_and_when_there_is_again() -> 
     assert fed.reports[1:] == ["there is news of etcd again"]
 
 
-def test_an_etcd_that_was_restored_from_an_older_copy_changes_nothing() -> None:
+def test_an_etcd_that_was_restored_from_an_older_copy_ends_it_and_changes_nothing() -> None:
     fed = _watching()
     fed.change(9, "b")
-    fed.etcd.watches[-1].tell(WatchEnded("a future revision", compacted=True))
+    fed.etcd.watches[-1].tell(WatchEnded("its revision has gone back", compacted=True))
     fed.clock.forward(0.2)
     fed.read(6, "a")
     assert list(fed.view.keys()) == ["a", "b"]
-    assert fed.feed.trouble is not None
-    assert "gone back from 9 to 6" in fed.feed.trouble
-    assert fed.reports == [f"there is no news of etcd: {fed.feed.trouble}"]
-    fed.clock.forward(1)
-    fed.read(10, "a", "c")
-    assert list(fed.view.keys()) == ["a", "c"]
+    assert fed.gone_back == [(9, 6)]
+    assert fed.feed.state is FeedState.CLOSED
+    fed.clock.forward(60)
+    assert not fed.etcd.reads
 
 
 @pytest.mark.parametrize("reading", [True, False])

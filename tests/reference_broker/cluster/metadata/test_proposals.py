@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reference_broker.cluster.coordinator import (
     Compare,
     Event,
     InDoubt,
     Lost,
+    Outcome,
     Put,
     Refused,
     Transaction,
@@ -34,8 +37,16 @@ class Node:
         self.etcd, self.view, self.clock = ScriptedCoordinator(), View(), HandClock()
         self.answers: list[tuple[str, Answered]] = []
         self.replaced = 0
+        self.gone_back: list[tuple[int, int]] = []
         self.proposals = Proposals(
-            self.etcd, P, self.view, self.clock.after, "a", 4, self._replaced
+            self.etcd,
+            P,
+            self.view,
+            self.clock.after,
+            "a",
+            4,
+            self._replaced,
+            lambda seen, found: self.gone_back.append((seen, found)),
         )
         if is_claimed:
             self.view.reach(9)
@@ -319,3 +330,16 @@ def test_who_has_stood_down_waits_until_the_view_knows() -> None:
     node.see(14, stood_down)
     assert _keys(node.win(15)) == [OWN, "a"]  # it holds again
     assert node.answers == [("a", Won(15))]
+
+
+@pytest.mark.parametrize("outcome", [Won(8), Lost(8)])
+def test_an_etcd_that_lacks_what_was_seen_is_asked_nothing_more(outcome: Outcome) -> None:
+    node = Node()
+    node.propose("def/a")
+    node.see_another(12, "def/b")
+    node.etcd.answer(outcome)
+    assert node.gone_back == [(10, 8)]
+    assert [(key, type(answered)) for key, answered in node.answers] == [("def/a", InDoubt)]
+    node.propose("def/c")
+    node.clock.forward(60)
+    assert not node.etcd.asked

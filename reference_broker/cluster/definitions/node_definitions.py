@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from reference_broker.cluster.definitions.definition_follower import DefinitionFollower
 from reference_broker.cluster.definitions.leftovers import Leftovers
@@ -14,6 +14,7 @@ from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.metadata.keys import DEFINITIONS, LIVE
 from reference_broker.cluster.pause import Timer
 from reference_broker.core.broker import Broker
+from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.remote.ports import Homes
 
 
@@ -37,17 +38,23 @@ class NodeDefinitions:
         report: Callable[[str], None],
     ) -> None:
         self._node = node
+        self._broker = broker
         self.leftovers = Leftovers(node.view, node.proposals, after, self._sweeps)
         self.orphans = Orphans(node.live_nodes, self.leftovers, broker.work, broker.budget, after)
         self.follower = DefinitionFollower(
             broker, node.name, node.run, homes, self.leftovers, self.orphans, report
         )
         own, live = NodeRun(node.name, node.run), node.live_nodes.by_name
-        placement = Placement(own, self.follower.homes_by_node, live)
+        placement = Placement(own, self.follower.homes_by_node, live, self._policies)
         shared.attach(node, self.follower, placement, broker.journal)
         node.view.follow(DEFINITIONS, self.follower)
         node.view.follow(LIVE, self.orphans)
         node.view.listen(self.follower.risen)
+
+    def _policies(self, vhost_name: str, queue: QueueDefinition) -> Mapping[str, Any]:
+        """The policies that a queue of that definition gets; none of a virtual host that goes."""
+        vhost = self._broker.vhosts.get(vhost_name)
+        return {} if vhost is None else vhost.policies.for_queue(queue).definition()
 
     def _sweeps(self) -> bool:
         """True on the first node that is there, in the order of the names."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
+from urllib.parse import unquote
 
 from reference_broker.cluster.coordinator import Compare, Delete, InDoubt, Lost, Put, Won
 from reference_broker.cluster.definitions.placement import NodeRun, Placement
@@ -136,7 +137,8 @@ class SharedDefinitions:
     def _home_for(self, change: Change, body: bytes) -> NodeRun:
         if not change.key.startswith(_QUEUES):
             return self._here(change, body)
-        return self._placement.home_of(body, with_node=change.with_node)
+        vhost = unquote(change.key.split("/", 2)[1])
+        return self._placement.home_of(vhost, body, with_node=change.with_node)
 
     def _answered(self, agreement: Agreement, answered: Answered) -> None:
         if isinstance(answered, Won):

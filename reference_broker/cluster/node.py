@@ -25,7 +25,7 @@ from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.presence import LEASE_TTL_S, Presence
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.feed import Feed, Works
-from reference_broker.cluster.metadata.keys import LIVE, cluster_prefix
+from reference_broker.cluster.metadata.keys import LIVE, MEMBERS, cluster_prefix
 from reference_broker.cluster.metadata.proposals import Proposals
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.pause import Timer
@@ -200,6 +200,9 @@ class ClusterNode:
     def _loaded(self) -> None:
         if self.stage is not NodeStage.LOADING:
             return
+        if not self.view.revision_of(MEMBERS + self.name):
+            self.forgotten()
+            return
         self.stage = NODE_TABLE.after(self.stage, NodeEvent.LOADED)
         self.proposals.begin()
         self._owner.loaded()
@@ -234,6 +237,12 @@ class ClusterNode:
         if self._end(reason):
             self._owner.ended(reason)
 
+    def forgotten(self) -> None:
+        """The cluster has forgotten the node, while nobody heard of it."""
+        reason = f"the cluster has forgotten the node {self._applicant.node!r}: it is none of its"
+        if self._end(reason):
+            self._owner.ended(reason)
+
     # Others (a PeerListener)
 
     def report(self, text: str) -> None:
@@ -242,7 +251,10 @@ class ClusterNode:
 
     def heard(self, node: str, applied: int) -> None:
         """A heartbeat of ``node``, which serves clients, has come, or it has said that its view has
-        risen: it has applied everything up to the revision ``applied``."""
+        risen: it has applied everything up to the revision ``applied``. One that is no member says
+        nothing that counts: it was forgotten, or this view has not seen yet that it joined."""
+        if not self.view.revision_of(MEMBERS + node):
+            return
         self.live_nodes.heard(node)
         self.barrier.applied(node, applied)
 

@@ -17,7 +17,7 @@ from mqkit_cli.connection import (
     URL_VARIABLE,
     target_of,
 )
-from mqkit_cli.ctl import connections, listing, node, policies, queues, users, vhosts
+from mqkit_cli.ctl import connections, listing, members, node, policies, queues, users, vhosts
 from mqkit_cli.ctl.api import Api
 from mqkit_cli.ctl.arguments import Line, parse
 from mqkit_cli.ctl.command import Call, Command
@@ -27,7 +27,7 @@ from mqkit_cli.management import ManagementApi
 
 COMMANDS: dict[str, Command] = {
     command.name: command
-    for noun in (listing, queues, connections, vhosts, users, policies, node)
+    for noun in (listing, queues, connections, vhosts, users, policies, node, members)
     for command in noun.COMMANDS
 }
 

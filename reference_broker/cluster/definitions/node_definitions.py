@@ -9,9 +9,10 @@ from reference_broker.cluster.definitions.definition_follower import DefinitionF
 from reference_broker.cluster.definitions.leftovers import Leftovers
 from reference_broker.cluster.definitions.orphans import Orphans
 from reference_broker.cluster.definitions.placement import NodeRun, Placement
+from reference_broker.cluster.definitions.queue_homes import QueueHomes
 from reference_broker.cluster.definitions.shared_definitions import Node, SharedDefinitions
 from reference_broker.cluster.membership.live_nodes import LiveNodes
-from reference_broker.cluster.metadata.keys import DEFINITIONS, LIVE
+from reference_broker.cluster.metadata.keys import DEFINITIONS, LIVE, MEMBERS
 from reference_broker.cluster.pause import Timer
 from reference_broker.core.broker import Broker
 from reference_broker.core.exchange.definitions import QueueDefinition
@@ -41,14 +42,23 @@ class NodeDefinitions:
         self._broker = broker
         self.leftovers = Leftovers(node.view, node.proposals, after, self._sweeps)
         self.orphans = Orphans(node.live_nodes, self.leftovers, broker.work, broker.budget, after)
+        self.queue_homes = QueueHomes(node.view, self.leftovers, broker.work, broker.budget)
         self.follower = DefinitionFollower(
-            broker, node.name, node.run, homes, self.leftovers, self.orphans, report
+            broker,
+            node.name,
+            node.run,
+            homes,
+            self.leftovers,
+            self.orphans,
+            self.queue_homes,
+            report,
         )
         own, live = NodeRun(node.name, node.run), node.live_nodes.by_name
-        placement = Placement(own, self.follower.homes_by_node, live, self._policies)
+        placement = Placement(own, self.queue_homes.by_node, live, self._policies)
         shared.attach(node, self.follower, placement, broker.journal)
         node.view.follow(DEFINITIONS, self.follower)
         node.view.follow(LIVE, self.orphans)
+        node.view.follow(MEMBERS, self.queue_homes)
         node.view.listen(self.follower.risen)
 
     def _policies(self, vhost_name: str, queue: QueueDefinition) -> Mapping[str, Any]:

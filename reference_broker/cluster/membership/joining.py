@@ -35,6 +35,7 @@ from reference_broker.cluster.membership.records import (
 from reference_broker.cluster.metadata.keys import (
     CLUSTER,
     DEFINITIONS,
+    FORGOTTEN,
     IDS_OF_FOLDER,
     LIVE,
     MEMBERS,
@@ -141,6 +142,8 @@ def joining(applicant: Applicant) -> JoinSteps:
     if known is not None:
         live = yield from _row(prefix + LIVE + applicant.node)
         _check_member(applicant, mark, known, live)
+    elif applicant.mark is not None:
+        _check_forgotten(applicant, (yield from _row(prefix + FORGOTTEN + mark.disk_id)))
     if applicant.brought is not None:
         yield from _checked(applicant.cluster, applicant.brought, prefix + DEFINITIONS)
     if applicant.mark is None:
@@ -306,6 +309,15 @@ def _check_member(
             f" {applicant.run}, position {applicant.position}, and the cluster has seen it at run"
             f" {known.run}, position {known.position}. What it has lost may have been confirmed:"
             " use the folder as it was, or a new one"
+        )
+
+
+def _check_forgotten(applicant: Applicant, forgotten: Row | None) -> None:
+    """A folder that was marked, and whose node is no member, may be one that is just joining."""
+    if forgotten is not None:
+        raise ClusterRefused(
+            f"the node {applicant.node!r} was forgotten by the cluster {applicant.cluster!r}, and"
+            " what its data folder has is lost to it: to join anew, start it with a new folder"
         )
 
 

@@ -23,6 +23,7 @@ from reference_broker.http.definitions.definitions import Definitions
 from reference_broker.http.metrics.metrics import LoopbackMetrics, build_metrics_app
 from reference_broker.http.objects.bindings import Bindings
 from reference_broker.http.objects.cluster import Cluster
+from reference_broker.http.objects.cluster_members import ClusterMembers
 from reference_broker.http.objects.cluster_status import ClusterStatus
 from reference_broker.http.objects.connections import Connections
 from reference_broker.http.objects.exchanges import Exchanges
@@ -113,7 +114,7 @@ def _routes(host: Host, sampler: Sampler, peers: Peers | None) -> list[Route]:
     queues = Queues(host, statistics, peers)
     return [
         *_broker_routes(host, Overview(host, statistics, sampler, peers)),
-        *(() if peers is None else _cluster_routes(ClusterStatus(host, peers))),
+        *(() if peers is None else _cluster_routes(host, peers)),
         *_vhost_routes(VHosts(host, statistics, peers)),
         *_health_routes(host),
         *_connection_routes(Connections(host, statistics, peers)),
@@ -153,8 +154,13 @@ def _broker_routes(host: Host, overview: Overview) -> list[Route]:
     ]
 
 
-def _cluster_routes(status: ClusterStatus) -> list[Route]:
-    return [Route("/api/cluster/status", status.show)]
+def _cluster_routes(host: Host, peers: Peers) -> list[Route]:
+    members = ClusterMembers(host, peers)
+    member = "/api/cluster/members/{node:name}"
+    return [
+        Route("/api/cluster/status", ClusterStatus(host, peers).show),
+        Route(member + "/forget", members.forget, methods=["POST"]),
+    ]
 
 
 def _login_routes(logins: Logins) -> list[Route]:

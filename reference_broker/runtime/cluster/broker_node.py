@@ -163,6 +163,10 @@ class BrokerNode:
             self._broker, self.shared, node, homes, self.after, _log.warning
         )
 
+    def durable_queues_of(self, node: str) -> int:
+        """The number of durable queues that have ``node`` as their home."""
+        return self._definitions.queue_homes.durable_by_node[node]
+
     def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
         """Write the mark to the log."""
         journal = self._broker.journal

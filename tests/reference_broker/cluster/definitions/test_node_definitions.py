@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqkit.wire.methods import ExchangeDeclare, QueueBind, QueueDeclare
-from reference_broker.cluster.coordinator import Delete
+from reference_broker.cluster.coordinator import Delete, Put
 from reference_broker.cluster.definitions.shared_value import decode
 from reference_broker.core.policy.policy import PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyWish
@@ -66,3 +66,43 @@ def test_the_policy_of_a_name_at_its_declaration_says_where_a_queue_is() -> None
         "def/queue/%2F/spread-3": "a",
         "def/queue/%2F/spread-quorum": "b",
     }
+
+
+def test_the_durable_queues_of_a_forgotten_node_go_with_their_bindings() -> None:
+    nodes = SharingBrokers("a", "b", "c")
+    client = nodes["c"].lone.client()
+    client.send(1, ExchangeDeclare("x", "fanout", durable=True))
+    for number in range(150):
+        client.send(1, QueueDeclare(f"q{number}", durable=True))
+        client.send(1, QueueBind(f"q{number}", "x", ""))
+    kept = nodes["b"].lone.client()
+    kept.send(1, QueueDeclare("kept", durable=True))
+    nodes.settle()
+    nodes["c"].hears = False
+    nodes.write(Delete("live/c"))
+    nodes.settle()
+    nodes.clock.forward(5)
+    nodes.settle()
+    assert nodes["b"].definitions.queue_homes.durable_by_node == {"c": 150, "b": 1}
+    nodes.write(Delete("members/c"))
+    for _ in range(12):
+        nodes.settle()
+        nodes.clock.forward(1)
+    assert [key for key in nodes.definitions if "queue" in key or "binding" in key] == [
+        "def/queue/%2F/kept"
+    ]
+    for name in "ab":
+        assert list(nodes[name].lone.broker.vhosts["/"].queues) == ["kept"]
+        assert nodes[name].lone.broker.vhosts["/"].exchanges["x"].bindings == {}
+
+
+def test_a_node_that_joins_anew_keeps_what_was_not_deleted_yet() -> None:
+    nodes = SharingBrokers("a", "c")
+    nodes["c"].lone.client().send(1, QueueDeclare("q", durable=True))
+    nodes.settle()
+    nodes.write(Delete("live/c"), Delete("members/c"))
+    nodes.write(Put("members/c", b"{}"))
+    for _ in range(3):
+        nodes.settle()
+        nodes.clock.forward(1)
+    assert "def/queue/%2F/q" in nodes.rows

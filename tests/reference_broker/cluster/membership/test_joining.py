@@ -146,6 +146,24 @@ def test_the_next_one_gets_the_next_number() -> None:
     assert rows.join(replace(NEW, node="c", new_disk_id="d3")).member.number == 3
 
 
+def test_the_folder_of_a_node_that_was_forgotten_is_refused() -> None:
+    rows = _founded(None, forgotten__d1=b"a", next__node=b"2")
+    with pytest.raises(ClusterRefused, match=r"was forgotten by the cluster 'prod'.*new folder"):
+        rows.join(replace(NEW, mark=MARK))
+    assert "members/a" not in rows.rows
+
+
+def test_a_node_that_was_forgotten_joins_anew_with_a_new_folder() -> None:
+    rows = _founded(None, forgotten__d1=b"a", next__node=b"2")
+    joined = rows.join(replace(NEW, new_disk_id="d2"))
+    assert (joined.member.number, joined.member.disk_id, joined.lost_disk_id) == (2, "d2", None)
+
+
+def test_a_folder_that_was_marked_before_it_was_a_members_joins() -> None:
+    rows = _founded(None, forgotten__d3=b"a", next__node=b"2")
+    assert rows.join(replace(NEW, mark=MARK)).member.disk_id == "d1"
+
+
 def test_a_member_that_starts_again_keeps_its_number() -> None:
     rows = _founded()
     joined = rows.join(replace(NEW, mark=MARK))

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from reference_broker.cluster.coordinator import (
     Compare,
+    Delete,
     InDoubt,
     Outcome,
     Page,
@@ -40,6 +41,7 @@ from reference_broker.cluster.metadata.keys import (
     LIVE,
     MEMBERS,
     NEXT_NUMBERS,
+    PROPOSALS,
     cluster_prefix,
 )
 from reference_broker.errors import ClusterRefused, Corrupt
@@ -176,8 +178,11 @@ def joining(applicant: Applicant) -> JoinSteps:
             compares.append(Compare(prefix + IDS_OF_FOLDER, 0))
             puts.append(Put(prefix + IDS_OF_FOLDER, applicant.node.encode()))
     puts.append(Put(own.key, encoded(member)))
-    revision = yield from _won(Transaction(tuple(compares), tuple(puts)))
+    changes: list[Put | Delete] = [*puts]
     lost = None if known is None or known.disk_id == member.disk_id else known.disk_id
+    if lost is not None:  # the runs of another disk begin anew
+        changes.append(Delete(prefix + PROPOSALS + applicant.node))
+    revision = yield from _won(Transaction(tuple(compares), tuple(changes)))
     return Joined(cluster, member, revision, lost, block.number, keeps_ids)
 
 

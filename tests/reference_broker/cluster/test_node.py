@@ -230,6 +230,18 @@ def test_heartbeats_of_one_that_is_no_member_count_for_nothing() -> None:
     assert process.node.barrier.awaited == {}
 
 
+def test_a_new_disk_whose_runs_begin_anew_takes_the_place_of_a_lost_one() -> None:
+    etcd = Etcd()
+    first = Process(etcd, replace(APPLICANT, run=3))
+    etcd.forward(4)
+    first.node.close()
+    etcd.forward(1)
+    second = Process(etcd, replace(APPLICANT, start_id="s2", new_disk_id="d2"))
+    etcd.forward(4)
+    assert (second.ends, second.node.stage) == ([], NodeStage.SERVING)
+    assert second.served[0].lost_disk_id == "d1"
+
+
 def test_it_says_why_it_waits_for_etcd() -> None:
     etcd = Etcd()
     etcd.model.server.go_away(20_000_000)

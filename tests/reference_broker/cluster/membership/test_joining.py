@@ -105,8 +105,10 @@ class Rows:
                 return Lost(self.revision)
         self.revision += 1
         for change in transaction.changes:
-            assert isinstance(change, Put)
-            self.rows[change.key.removeprefix(P)] = (change.value, self.revision)
+            if isinstance(change, Put):
+                self.rows[change.key.removeprefix(P)] = (change.value, self.revision)
+            else:
+                self.rows.pop(change.key.removeprefix(P), None)
         return InDoubt("no answer") if self.asked == self.fails_at else Won(self.revision)
 
 

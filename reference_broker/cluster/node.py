@@ -23,6 +23,7 @@ from reference_broker.cluster.membership.application import Application
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.presence import LEASE_TTL_S, Presence
+from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.feed import Feed, Works
 from reference_broker.cluster.metadata.keys import LIVE, MEMBERS, cluster_prefix
@@ -134,6 +135,7 @@ class ClusterNode:
         self._joined: Joined | None = None
         self._presence: Presence | None = None
         self._lease: LeaseKeeper | None = None
+        self._awaited_states: list[tuple[NodeState, Callable[[], None]]] = []
         self.view.follow(LIVE, self.live_nodes)
         self.view.listen(self.barrier.advance)
 
@@ -223,6 +225,22 @@ class ClusterNode:
         else:
             self.view.revision.when_at(revision, self._seen)
 
+    def drain(self, state: NodeState, told: Callable[[], None]) -> None:
+        """Have every node told that this one, which serves, is draining, or up again. ``told`` is
+        called once, when this node's view has it; which may be now. Idempotent."""
+        assert self._presence is not None
+        self._awaited_states.append((state, told))
+        self._presence.drain(state)
+        self._look_at_state()
+
+    def _look_at_state(self) -> None:
+        live = self.live_nodes.by_name.get(self.name)
+        for each in list(self._awaited_states):
+            state, told = each
+            if live is not None and live.state is state:
+                self._awaited_states.remove(each)
+                told()
+
     def _seen(self) -> None:
         is_there = self.view.revision_of(LIVE + self._applicant.node) > 0
         # A lost lease is followed by another, before or after that.
@@ -230,6 +248,7 @@ class ClusterNode:
             self.stage = NODE_TABLE.after(self.stage, NodeEvent.SEEN)
             assert self._joined is not None
             self._owner.serving(self._joined)
+        self._look_at_state()
 
     def replaced(self) -> None:
         """Another run of the node, or another disk under its name, has taken its place."""

@@ -1,17 +1,31 @@
-"""The nodes of a cluster: who is there, and who is forgotten.
+"""The nodes of a cluster: who is there, who is drained, and who is forgotten.
 
-RabbitMQ's management API can't forget a node: that is the reference broker's own (``POST
-/api/cluster/members/NODE/forget``), and RabbitMQ answers that there is no such path.
+RabbitMQ's management API can neither drain a node nor forget one: that is the reference broker's
+own (``PUT /api/nodes/NODE/draining``, ``POST /api/cluster/members/NODE/forget``), and RabbitMQ
+answers that there is no such path.
 """
 
 from __future__ import annotations
 
-from mqkit_cli.ctl.api import path
+import time
+
+from mqkit_cli.ctl.api import Api, path
 from mqkit_cli.ctl.arguments import FLAG
 from mqkit_cli.ctl.command import Call, Command
-from mqkit_cli.ctl.exits import UNAVAILABLE, CtlError
+from mqkit_cli.ctl.exits import SOFTWARE, UNAVAILABLE, CtlError, UsageError
 
 ACCEPT_DATA_LOSS = "--accept-data-loss"
+
+ONLINE_S = 300.0
+"""Seconds that ``await_online_nodes`` waits without ``--timeout``, as in RabbitMQ."""
+
+LOOK_S = 0.5
+"""Seconds between two looks at who is there."""
+
+_OWN = {
+    404: CtlError(UNAVAILABLE, "only the reference broker can do this over HTTP"),
+    405: CtlError(UNAVAILABLE, "only the reference broker can do this over HTTP"),
+}
 
 
 def shown(name: str) -> str:
@@ -32,7 +46,47 @@ def _forget(call: Call) -> None:
         call.output.text(f"{forgotten['queues_left']} of them are still being deleted")
 
 
+def _drain(*, draining: bool) -> Command:
+    def run(call: Call) -> None:
+        name = str(call.api.get(path("overview"))["node"])
+        call.output.remark(
+            f"Will put node {name} into maintenance mode. It will serve no clients any more"
+            if draining
+            else f"Will take node {name} out of maintenance mode"
+        )
+        call.api.put(path("nodes", name, "draining"), {"draining": draining}, _OWN)
+
+    return Command("drain" if draining else "revive", "", 0, 0, run)
+
+
+def _await_online(call: Call) -> None:
+    text = call.arguments[0]
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"{text!r} is not a number of nodes")
+    call.output.remark(f"Waiting for {text} nodes to be online ...")
+    until_s = time.monotonic() + call.line.timeout_s(ONLINE_S)
+    while True:
+        there = online(call.api)
+        if there >= int(text):
+            return
+        if time.monotonic() >= until_s:
+            break
+        time.sleep(LOOK_S)
+    raise CtlError(SOFTWARE, f"timed out while waiting: {there} of {text} nodes are online")
+
+
+def online(api: Api) -> int:
+    """The number of nodes that serve, or drain."""
+    status = path("cluster", "status")
+    if not api.exists(status):
+        return sum(node["running"] for node in api.get(path("nodes")))
+    return sum(member["running"] for member in api.get(status)["members"])
+
+
 COMMANDS = (
+    _drain(draining=True),
+    _drain(draining=False),
+    Command("await_online_nodes", "<count>", 1, 1, _await_online),
     Command(
         "forget_cluster_node",
         f"<node> [{ACCEPT_DATA_LOSS}]",

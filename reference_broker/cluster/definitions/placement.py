@@ -7,7 +7,8 @@
 So say the arguments ``x-queue-leader-locator`` and ``x-queue-master-locator``; where a declaration
 has neither, the key ``queue-leader-locator`` or ``queue-master-locator`` of the policy that is in
 force for the queue's name at that moment. What ends with a connection or a node is where its client
-is, whatever they say.
+is, whatever they say. A node that is draining gets no other queue, as long as one is there that is
+not.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from reference_broker.cluster.membership.records import LiveRecord
+from reference_broker.cluster.membership.records import LiveRecord, NodeState
 from reference_broker.core.exchange.definitions import QueueDefinition, decode_queue
 
 _LOCATORS = ("queue-leader-locator", "queue-master-locator")
@@ -55,11 +56,16 @@ class Placement:
         own = self._own.node
         if with_node:
             return self._own
-        if self._locator(vhost, decode_queue(body)) not in _SPREAD:
+        is_spread = self._locator(vhost, decode_queue(body)) in _SPREAD
+        taking = {node for node in (own, *self._live) if not self._is_draining(node)}
+        if not taking or (own in taking and not is_spread):
             return NodeRun(own, 0)
         homes = self._homes
-        fewest = min({*self._live, own}, key=lambda node: (homes.get(node, 0), node))
-        return NodeRun(fewest, 0)
+        return NodeRun(min(taking, key=lambda node: (homes.get(node, 0), node)), 0)
+
+    def _is_draining(self, node: str) -> bool:
+        record = self._live.get(node)
+        return record is not None and record.state is NodeState.DRAINING
 
     def _locator(self, vhost: str, queue: QueueDefinition) -> Any:
         for key in _LOCATORS:

@@ -161,7 +161,7 @@ def joining(applicant: Applicant) -> JoinSteps:
     )
     block = yield from _taken(prefix + ID_BLOCKS)
     own = Compare(prefix + MEMBERS + applicant.node, 0 if row is None else row.revision)
-    compares, puts = [own, block.compare], [block.put]
+    compares, changes = [own, block.compare], list[Put | Delete]([block.put])
     if known is None:
         numbers = yield from _taken(prefix + NODE_NUMBERS)
         if numbers.number > NODES_EVER_MAX:
@@ -169,16 +169,15 @@ def joining(applicant: Applicant) -> JoinSteps:
                 f"the cluster has had {NODES_EVER_MAX} nodes, and can take no more"
             )
         member = replace(member, number=numbers.number)
-        compares, puts = [*compares, numbers.compare], [*puts, numbers.put]
+        compares, changes = [*compares, numbers.compare], [*changes, numbers.put]
     keeps_ids = False
     if applicant.brought is not None:
         keeper = yield from _row(prefix + IDS_OF_FOLDER)
         keeps_ids = keeper is None or keeper.value.decode() == applicant.node
         if keeper is None:
             compares.append(Compare(prefix + IDS_OF_FOLDER, 0))
-            puts.append(Put(prefix + IDS_OF_FOLDER, applicant.node.encode()))
-    puts.append(Put(own.key, encoded(member)))
-    changes: list[Put | Delete] = [*puts]
+            changes.append(Put(prefix + IDS_OF_FOLDER, applicant.node.encode()))
+    changes.append(Put(own.key, encoded(member)))
     lost = None if known is None or known.disk_id == member.disk_id else known.disk_id
     if lost is not None:  # the runs of another disk begin anew
         changes.append(Delete(prefix + PROPOSALS + applicant.node))

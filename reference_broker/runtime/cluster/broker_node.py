@@ -32,6 +32,7 @@ from reference_broker.cluster.membership.folder_mark import (
     mark_in,
 )
 from reference_broker.cluster.membership.joining import Joined
+from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.mesh import LaneUser
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import MEMBERS
@@ -136,6 +137,14 @@ class BrokerNode:
         """The other nodes, as the management API asks them. Once it has joined."""
         assert self._service is not None
         return self._service.peers
+
+    async def drain(self, *, is_draining: bool) -> None:
+        """Tell the others that this node, which has joined, is draining, or up again, and return
+        when etcd has it. They are told if it takes longer than anybody waits. Idempotent."""
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        state = NodeState.DRAINING if is_draining else NodeState.UP
+        self._process.as_input(partial(self._node.drain, state, partial(_settle, told)))
+        await told
 
     # The host of the service
 
@@ -300,6 +309,11 @@ def _of_single_node(definitions: Mapping[str, bytes]) -> Iterator[str]:
         is_queue = key.partition("/")[0] in (QUEUE, QUEUE_SEEN, *INNER_QUEUES)
         if is_queue and not is_of_cluster(decode_queue(value).id):
             yield key
+
+
+def _settle(told: asyncio.Future[None]) -> None:
+    if not told.done():  # nobody may wait any more
+        told.set_result(None)
 
 
 class _Synced:

@@ -10,6 +10,7 @@ import pytest
 
 from reference_broker.cluster.coordinator import Delete
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
+from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.metadata.keys import MEMBERS
 from reference_broker.cluster.node import NODE_TABLE, ClusterNode, NodeEvent, NodeStage
 from reference_broker.core.base.transitions import IllegalTransition
@@ -240,6 +241,24 @@ def test_a_new_disk_whose_runs_begin_anew_takes_the_place_of_a_lost_one() -> Non
     etcd.forward(4)
     assert (second.ends, second.node.stage) == ([], NodeStage.SERVING)
     assert second.served[0].lost_disk_id == "d1"
+
+
+def test_others_are_told_that_it_is_draining_and_up_again() -> None:
+    etcd = Etcd()
+    first = Process(etcd)
+    second = Process(etcd, replace(APPLICANT, node="b", start_id="s2", new_disk_id="d2"))
+    etcd.forward(4)
+    told: list[str] = []
+    for state in (NodeState.DRAINING, NodeState.UP):
+        for time in ("first", "again"):
+            second.node.drain(state, lambda time=time: told.append(time))  # type: ignore[misc]
+            etcd.forward(1)
+        assert first.node.live_nodes.by_name["b"].state is state
+    assert told == ["first", "again"] * 2
+    second.node.drain(NodeState.DRAINING, lambda: told.append("too late"))
+    second.node.close()
+    etcd.forward(1)
+    assert "too late" not in told
 
 
 def test_it_says_why_it_waits_for_etcd() -> None:

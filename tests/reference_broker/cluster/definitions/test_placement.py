@@ -82,6 +82,21 @@ def test_a_node_without_queues_comes_first_and_of_several_the_first_by_name() ->
     assert placement.home_of("v", BALANCED, with_node=False) == NodeRun("m", 0)
 
 
+def test_a_node_that_is_draining_gets_none() -> None:
+    draining = LiveRecord(7, NodeState.DRAINING, "")
+    live = {**LIVE, "c": draining, "b": draining}
+    plain = encode_queue(QueueDefinition(1, "q", False, {}))
+    homes = {"a": 3, "b": 2, "c": 1, "m": 2, "n": 3}
+    placement = Placement(NodeRun("b", 4), homes, live, no_policies)
+    for body in (BALANCED, plain):
+        assert placement.home_of("v", body, with_node=False) == NodeRun("m", 0)
+        assert placement.home_of("v", body, with_node=True) == NodeRun("b", 4)
+    elsewhere = Placement(NodeRun("m", 4), homes, live, no_policies)
+    assert elsewhere.home_of("v", plain, with_node=False) == NodeRun("m", 0)
+    everywhere = Placement(NodeRun("b", 4), homes, dict.fromkeys("bc", draining), no_policies)
+    assert everywhere.home_of("v", BALANCED, with_node=False) == NodeRun("b", 0)
+
+
 def test_a_node_that_is_not_there_gets_none() -> None:
     placement = Placement(NodeRun("b", 4), {"b": 9}, {}, no_policies)
     assert placement.home_of("v", BALANCED, with_node=False) == NodeRun("b", 0)

@@ -1,4 +1,5 @@
-"""Real processes: a node that is forgotten, and its folder that comes back."""
+"""Real processes: a node that is drained while clients of others work with its queues, and revived;
+and one that is forgotten, and its folder that comes back."""
 
 from __future__ import annotations
 
@@ -60,10 +61,57 @@ class Ctl:
 
 
 @pytest.fixture
-def ctl(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, nodes: Cluster
-) -> Ctl:
+def ctl(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, nodes: Cluster) -> Ctl:
     return Ctl(capsys, monkeypatch, nodes)
+
+
+def _placed(nodes: Cluster, name: str) -> set[str]:
+    """The homes of queues that are declared at that node, one for each node, as balanced ones."""
+    spread = {"x-queue-leader-locator": "balanced", "x-queue-type": "quorum"}
+    with _channel(nodes, name) as channel:
+        for number in range(3):
+            channel.queue_declare(f"placed {number}", durable=True, arguments=spread)
+        rows = httpx.get(f"{nodes[name].management_url}/api/queues?columns=name,node").json()
+        for number in range(3):
+            channel.queue_delete(f"placed {number}")
+    return {row["node"] for row in rows if row["name"].startswith("placed")}
+
+
+def test_a_node_is_drained_while_its_queues_serve_others_and_revived(
+    nodes: Cluster, ctl: Ctl
+) -> None:
+    assert ctl("a", "await_online_nodes", "3", "--timeout", "10") == (0, "")
+    code, said = ctl("a", "await_online_nodes", "4", "--timeout", "0.1")
+    assert (code, said) == (70, "Error:\ntimed out while waiting: 3 of 4 nodes are online\n")
+    assert _placed(nodes, "b") == {"mqkit@a", "mqkit@b", "mqkit@c"}
+    quorum = {"x-queue-type": "quorum"}
+    critical = f"{nodes['b'].management_url}/api/health/checks/node-is-quorum-critical"
+    assert httpx.get(critical).json() == {"status": "ok"}
+    with _channel(nodes, "b") as b:
+        b.queue_declare("busy", durable=True, arguments=quorum)
+    assert [each["name"] for each in httpx.get(critical).json()["queues"]] == ["busy"]
+    here = pika.BlockingConnection(pika.URLParameters(nodes["b"].url))
+    with _channel(nodes, "a") as elsewhere:
+        for _ in range(2):
+            assert ctl("b", "drain") == (0, "")
+            elsewhere.basic_publish("", "busy", b"x", STORED)
+        with pytest.raises(pika.exceptions.ConnectionClosedByBroker, match=r"320.*maintenance"):
+            here.process_data_events(time_limit=10)
+        with pytest.raises(pika.exceptions.AMQPConnectionError):
+            pika.BlockingConnection(pika.URLParameters(nodes["b"].url))
+        assert httpx.get(f"{nodes['b'].management_url}/api/health/checks/is-in-service").is_error
+        assert "Nodes Under Maintenance\n\nmqkit@b\n" in ctl("c", "cluster_status")[1]
+        rows = httpx.get(f"{nodes['c'].management_url}/api/nodes").json()
+        assert [row["name"] for row in rows if row["being_drained"]] == ["mqkit@b"]
+        assert _placed(nodes, "c") == {"mqkit@a", "mqkit@c"}
+        for _ in range(2):
+            assert ctl("b", "revive") == (0, "")
+        assert [elsewhere.basic_get("busy", auto_ack=True)[2] for _ in range(2)] == [b"x"] * 2
+    assert httpx.get(f"{nodes['b'].management_url}/api/health/checks/is-in-service").is_success
+    assert "Maintenance" not in ctl("c", "cluster_status")[1]
+    with _channel(nodes, "b") as b:
+        b.queue_delete("busy")
+    assert _placed(nodes, "c") == {"mqkit@a", "mqkit@b", "mqkit@c"}
 
 
 def test_a_node_is_forgotten_and_its_folder_is_refused(nodes: Cluster, ctl: Ctl) -> None:

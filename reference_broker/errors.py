@@ -118,5 +118,13 @@ class ClusterRefused(ReferenceBrokerError):
     not this node's. The message says what to do; trying again does not help."""
 
 
+class NoSuchMember(ReferenceBrokerError):
+    """The cluster has no node of that name."""
+
+
+class MemberStays(ReferenceBrokerError):
+    """A node can't be forgotten as it is; the message says what to do."""
+
+
 class AddressUnavailable(ReferenceBrokerError):
     """A listener can't have its address; the message says which option names another one."""

@@ -13,7 +13,7 @@ from functools import partial
 
 import reference_broker.cluster.definitions.node_definitions as wiring
 from reference_broker.__main__ import main
-from reference_broker.cluster.definitions.placement import NodeRun, Placement
+from reference_broker.cluster.definitions.placement import NodeRun, Placement, PoliciesFor
 from reference_broker.cluster.membership.records import LiveRecord
 from reference_broker.core.exchange.definitions import decode_queue
 
@@ -22,17 +22,22 @@ class ForcedPlacement(Placement):
     """The placement of all queues but exclusive ones on the node ``home``, while that is there."""
 
     def __init__(
-        self, home: str, own: NodeRun, homes: Mapping[str, int], live: Mapping[str, LiveRecord]
+        self,
+        home: str,
+        own: NodeRun,
+        homes: Mapping[str, int],
+        live: Mapping[str, LiveRecord],
+        policies: PoliciesFor,
     ) -> None:
-        super().__init__(own, homes, live)
+        super().__init__(own, homes, live, policies)
         self._home = home
         self._nodes = live
 
-    def home_of(self, body: bytes, *, with_node: bool) -> NodeRun:
+    def home_of(self, vhost: str, body: bytes, *, with_node: bool) -> NodeRun:
         """See :meth:`Placement.home_of`."""
         home = self._nodes.get(self._home)
         if home is None or decode_queue(body).exclusive:
-            return super().home_of(body, with_node=with_node)
+            return super().home_of(vhost, body, with_node=with_node)
         return NodeRun(self._home, home.run if with_node else 0)
 
 

@@ -29,7 +29,7 @@ from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.link.shell import LinkShell
 from reference_broker.cluster.membership.joining import Joined
 from reference_broker.cluster.membership.live_nodes import LiveNodes
-from reference_broker.cluster.metadata.keys import LIVE
+from reference_broker.cluster.metadata.keys import LIVE, MEMBERS
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.pause import Pause, Timer
 from reference_broker.cluster.questions.answering import Answering
@@ -148,6 +148,7 @@ class Mesh:
         self._clocks_told: dict[str, Link] = {}
         """The link over which a node's clock was reported, by node: once for each."""
         view.follow(LIVE, self)
+        view.follow(MEMBERS, self)
 
     @property
     def links(self) -> Mapping[str, Link]:
@@ -216,9 +217,14 @@ class Mesh:
     # Dialling
 
     def changed(self, event: Event) -> None:
-        """See :class:`~reference_broker.cluster.metadata.view.Follower`: the ``live/`` keys. The
-        live nodes know of it already."""
-        self._look_for(event.key.removeprefix(LIVE))
+        """See :class:`~reference_broker.cluster.metadata.view.Follower`: the ``live/`` keys, of
+        which the live nodes know already, and the ``members/`` keys."""
+        if event.key.startswith(LIVE):
+            self._look_for(event.key.removeprefix(LIVE))
+        elif event.value is None:
+            link = self._open.get(event.key.removeprefix(MEMBERS))
+            if link is not None:
+                self._end(link, "the node was forgotten")
 
     def _look_for(self, node: str) -> None:
         """Dial the node, if it is there, is this one's to dial, and nobody does so already."""

@@ -23,9 +23,10 @@ from reference_broker.cluster.membership.application import Application
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.presence import LEASE_TTL_S, Presence
+from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.feed import Feed, Works
-from reference_broker.cluster.metadata.keys import LIVE, cluster_prefix
+from reference_broker.cluster.metadata.keys import LIVE, MEMBERS, cluster_prefix
 from reference_broker.cluster.metadata.proposals import Proposals
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.pause import Timer
@@ -143,6 +144,7 @@ class ClusterNode:
         self._joined: Joined | None = None
         self._presence: Presence | None = None
         self._lease: LeaseKeeper | None = None
+        self._awaited_states: list[tuple[NodeState, Callable[[], None]]] = []
         self.view.follow(LIVE, self.live_nodes)
         self.view.listen(self.barrier.advance)
 
@@ -209,6 +211,9 @@ class ClusterNode:
     def _loaded(self) -> None:
         if self.stage is not NodeStage.LOADING:
             return
+        if not self.view.revision_of(MEMBERS + self.name):
+            self.forgotten()
+            return
         self.stage = NODE_TABLE.after(self.stage, NodeEvent.LOADED)
         self.proposals.begin()
         self._owner.loaded()
@@ -229,6 +234,22 @@ class ClusterNode:
         else:
             self.view.revision.when_at(revision, self._seen)
 
+    def drain(self, state: NodeState, told: Callable[[], None]) -> None:
+        """Have every node told that this one, which serves, is draining, or up again. ``told`` is
+        called once, when this node's view has it; which may be now. Idempotent."""
+        assert self._presence is not None
+        self._awaited_states.append((state, told))
+        self._presence.drain(state)
+        self._look_at_state()
+
+    def _look_at_state(self) -> None:
+        live = self.live_nodes.by_name.get(self.name)
+        for each in list(self._awaited_states):
+            state, told = each
+            if live is not None and live.state is state:
+                self._awaited_states.remove(each)
+                told()
+
     def _seen(self) -> None:
         is_there = self.view.revision_of(LIVE + self._applicant.node) > 0
         # A lost lease is followed by another, before or after that.
@@ -236,6 +257,7 @@ class ClusterNode:
             self.stage = NODE_TABLE.after(self.stage, NodeEvent.SEEN)
             assert self._joined is not None
             self._owner.serving(self._joined)
+        self._look_at_state()
 
     def replaced(self) -> None:
         """Another run of the node, or another disk under its name, has taken its place."""
@@ -253,6 +275,12 @@ class ClusterNode:
         if self._end(reason):
             self._owner.ended(reason)
 
+    def forgotten(self) -> None:
+        """The cluster has forgotten the node, while nobody heard of it."""
+        reason = f"the cluster has forgotten the node {self._applicant.node!r}: it is none of its"
+        if self._end(reason):
+            self._owner.ended(reason)
+
     # Others (a PeerListener)
 
     def report(self, text: str) -> None:
@@ -261,7 +289,10 @@ class ClusterNode:
 
     def heard(self, node: str, applied: int) -> None:
         """A heartbeat of ``node``, which serves clients, has come, or it has said that its view has
-        risen: it has applied everything up to the revision ``applied``."""
+        risen: it has applied everything up to the revision ``applied``. One that is no member says
+        nothing that counts: it was forgotten, or this view has not seen yet that it joined."""
+        if not self.view.revision_of(MEMBERS + node):
+            return
         self.live_nodes.heard(node)
         self.barrier.applied(node, applied)
 

@@ -239,10 +239,7 @@ class Broker:
         try:
             for connection in list(self.connections.values()):
                 if connection.vhost is vhost:
-                    connection.fail(_forced(f"vhost '{vhost.name}' is deleted"))
-                    self.budget.left -= CONNECTION_UNITS
-                    if self.budget.left <= 0:
-                        yield None
+                    yield from self._closing(connection, f"vhost '{vhost.name}' is deleted")
             yield from self._virtual_hosts.remove(vhost)
             self.access.forget_vhost(vhost.name)  # what somebody was allowed meanwhile
             self.past.absorb(vhost.traffic, vhost.dead_letters)
@@ -270,10 +267,18 @@ class Broker:
 
     def _end_of_users(self, names: Container[str]) -> Steps:
         for connection in [it for it in self.connections.values() if it.user_name in names]:
-            connection.fail(_forced(f"user '{connection.user_name}' is deleted"))
-            self.budget.left -= CONNECTION_UNITS
-            if self.budget.left <= 0:
-                yield None
+            yield from self._closing(connection, f"user '{connection.user_name}' is deleted")
+
+    def draining(self) -> Steps:
+        """The steps of closing every connection that there is (320): the broker goes on."""
+        for connection in list(self.connections.values()):
+            yield from self._closing(connection, "node is being put into maintenance")
+
+    def _closing(self, connection: Connection, text: str) -> Steps:
+        connection.fail(_forced(text))
+        self.budget.left -= CONNECTION_UNITS
+        if self.budget.left <= 0:
+            yield None
 
     # Inputs
 

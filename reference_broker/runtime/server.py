@@ -29,6 +29,7 @@ from reference_broker.core.broker import Broker, TooManyConnections
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.work.budget import TURN_UNITS, Budget
+from reference_broker.core.work.task import raise_error
 from reference_broker.errors import DiskFailed, ReferenceBrokerError
 from reference_broker.http import (
     Listening,
@@ -42,13 +43,11 @@ from reference_broker.runtime.config import ServerConfig
 from reference_broker.runtime.disk.disk_retry import DiskRetry
 from reference_broker.runtime.disk.journal_driver import DiskDriver, JournalDriver, MemoryDriver
 from reference_broker.runtime.initial_users import establish_users
-from reference_broker.runtime.net.acceptor import Acceptor, SocketAdmission, Transports
-from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.net.acceptor import SocketAdmission
+from reference_broker.runtime.net.amqp_listener import AmqpListener
 from reference_broker.runtime.net.connection_protocol import ConnectionProtocol
 from reference_broker.runtime.net.http_listener import HttpListener
-from reference_broker.runtime.net.listening_sockets import listening_sockets
 from reference_broker.runtime.net.lost_sockets import LostSockets
-from reference_broker.runtime.net.proxied_sockets import ProxiedSockets
 from reference_broker.runtime.process.descriptors import SocketBound, descriptor_limit
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.process.password_thread import PasswordThread
@@ -73,9 +72,6 @@ crash: every message may have been delivered before."""
 LONG_TURN_INTERVAL_S = 60.0
 """Seconds between two lines about long turns, at least."""
 
-LISTEN_BACKLOG = 1_024
-"""Sockets that wait to be accepted: reconnects come in storms."""
-
 SOCKET_BYTES = 4_096
 """Accounted for each connected socket: what the event loop and the protocol hold of it."""
 
@@ -95,6 +91,11 @@ def _tell_of_step(ahead_ms: int) -> None:
         abs(ahead_ms) / 1000,
         "ahead of" if ahead_ms > 0 else "behind",
     )
+
+
+def _tell(told: asyncio.Event, error: Exception | None) -> None:
+    told.set()
+    raise_error(error)
 
 
 class Server:
@@ -130,13 +131,12 @@ class Server:
         self.turns = TurnMeter(long_turns.line)
         self._running = False
         """Started, and not stopped: it may be paused, and then nothing listens for AMQP."""
+        self._is_paused = self._is_draining = False
         self._stopped = False
         self._all_closed: asyncio.Future[None] | None = None
         self._sockets = SocketBound(descriptor_limit())
         self._admission = SocketAdmission(self._sockets)
-        self._acceptor: Acceptor | None = None
-        self._proxied: ProxiedSockets | None = None
-        self._transports = Transports(self._protocol)
+        self._amqp = AmqpListener(self._admission, self._protocol, config.proxies)
         self._http_share = TurnShare(partial(self.turns.input, "HTTP"), self._http_place_ended)
         self._http: HttpListener | None = None
         self._metrics: HttpListener | None = None
@@ -183,10 +183,10 @@ class Server:
                 self._driver.start(self._loop, self)
             else:
                 await self._join(node)
-            self._listen(self.config.amqp)
+            self._amqp.listen(self.config.amqp)
+            self.amqp_port = self._amqp.port
             self._running = True
-            if self.tls is not None:
-                self._listen_over_tls(self.tls)
+            self._listen_over_tls()
             await self._start_http()
         except BaseException:
             if self._running:
@@ -262,35 +262,28 @@ class Server:
 
         return TlsListeners(self.config.tls)
 
-    def _listen(self, address: Address) -> None:
-        listening = listening_sockets(address, LISTEN_BACKLOG)
-        self._amqp = [Address(*each.getsockname()[:2]) for each in listening]
-        self.amqp_port = self._amqp[0].port
-        accepted, proxies = self._transports.accepted, self.config.proxies
-        if proxies is not None:
-            self._proxied = ProxiedSockets("AMQP", proxies, accepted)
-            accepted = self._proxied.accepted
-        self._acceptor = Acceptor(listening, self._admission, accepted)
-
-    def _listen_over_tls(self, tls: TlsListeners) -> None:
-        handshakes = self.broker.handshakes
-        tls.accept_amqp(self._admission, handshakes, self._protocol, self.config.proxies)
+    def _listen_over_tls(self) -> None:
+        if self.tls is not None:
+            handshakes, proxies = self.broker.handshakes, self.config.proxies
+            self.tls.accept_amqp(self._admission, handshakes, self._protocol, proxies)
 
     def _protocol(self, peer: Peer) -> ConnectionProtocol:
         return ConnectionProtocol(self, self._loop, self._tls_of, peer.proxy)
 
-    async def _close_connections(self) -> None:
-        """Listen no more, and return when every connection is closed."""
-        if self._acceptor is not None:
-            self._acceptor.stop()
-            self._acceptor = None
-        if self._proxied is not None:
-            self._proxied.stop()
-        await self._transports.stop()
+    async def _listen_no_more(self) -> None:
+        await self._amqp.stop()
         if self.tls is not None:
             await self.tls.stop_amqp()
+
+    async def _close_connections(self) -> None:
+        """Listen no more, and return when every connection is closed."""
+        await self._listen_no_more()
         self.broker.close("shutdown", *self.now())
         self._flush()
+        await self._closed()
+
+    async def _closed(self) -> None:
+        """Return when every connection is closed, which has been told."""
         if self._protocols:
             self._all_closed = self._loop.create_future()
             timeout = self._loop.call_later(CLOSE_TIMEOUT_S, self._abort_all)
@@ -335,7 +328,7 @@ class Server:
     # From the management API (Host)
 
     def node(self) -> Node:
-        listening = [Listening("amqp", *address) for address in self._amqp]
+        listening = [Listening("amqp", *address) for address in self._amqp.addresses]
         if self.config.http is not None and self.http_port is not None:
             listening.append(Listening("http", self.config.http.host, self.http_port))
         if self.tls is not None:
@@ -353,20 +346,48 @@ class Server:
             disk_free_limit_bytes=self._disk_free_limit_bytes,
             longest_turn_ms=self.turns.longest_ms,
             longest_turn_cause=self.turns.longest_cause,
-            running=self._acceptor is not None,
+            running=not self._is_paused,
+            draining=self._is_draining,
         )
 
     async def pause(self) -> None:
-        if self._running and self._acceptor is not None:
+        if self._running and not self._is_paused:
             _log.warning("paused: AMQP connections are closed, and none is accepted")
+            self._is_paused = True
             await self._close_connections()
 
     async def resume(self) -> None:
-        if self._running and self._acceptor is None:
-            self._listen(Address(self.config.amqp.host, self.amqp_port))
-            if self.tls is not None:
-                self._listen_over_tls(self.tls)
-            _log.warning("resumed: AMQP connections are accepted")
+        if self._running and self._is_paused:
+            if not self._is_draining:
+                self._listen_again()
+            self._is_paused = False
+            _log.warning("resumed: AMQP connections are accepted, unless the node is draining")
+
+    def _listen_again(self) -> None:
+        self._amqp.listen(self.config.amqp)
+        self._listen_over_tls()
+
+    async def drain(self) -> None:
+        if self._running and not self._is_draining:
+            _log.warning("draining: AMQP connections are closed, and none is accepted")
+            self._is_draining = True
+            await self._listen_no_more()
+            steps, told = self.broker.draining(), asyncio.Event()
+            done = partial(_tell, told)
+            self.as_input(lambda: self.broker.work.start(steps, "", done=done), "a drain")
+            await told.wait()
+            await self._closed()
+        if self._running and self.cluster is not None:
+            await self.cluster.drain(is_draining=True)
+
+    async def revive(self) -> None:
+        if self._running and self._is_draining:
+            if not self._is_paused:
+                self._listen_again()
+            self._is_draining = False
+            _log.warning("revived: AMQP connections are accepted, unless the node is paused")
+        if self._running and self.cluster is not None:
+            await self.cluster.drain(is_draining=False)
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:
         self._disk_free_limit_bytes = limit_bytes

@@ -66,6 +66,10 @@ class MemberProcess:
     def made(self, node: ClusterNode) -> None:
         """Nothing is made of the view."""
 
+    def durable_queues_of(self, node: str) -> int:
+        """None: nothing is made of the view."""
+        return 0
+
     def joined(self, joined: Joined) -> None:
         """Nobody is given ids, and there is no folder to be looked into."""
         self.service.node.load()

@@ -31,9 +31,9 @@ from reference_broker.cluster.definitions.node_definitions import NodeDefinition
 from reference_broker.cluster.definitions.shared_definitions import SharedDefinitions
 from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.membership.live_nodes import LiveNodes
-from reference_broker.cluster.membership.records import LiveRecord, NodeState, encoded
+from reference_broker.cluster.membership.records import LiveRecord, MemberRecord, NodeState, encoded
 from reference_broker.cluster.metadata.barrier import Barrier
-from reference_broker.cluster.metadata.keys import LIVE
+from reference_broker.cluster.metadata.keys import LIVE, MEMBERS
 from reference_broker.cluster.metadata.proposals import Proposals
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.queues.queue_links import QueueLinks
@@ -138,7 +138,8 @@ class SharingBrokers:
         }
         for name in names:
             live = encoded(LiveRecord(RUN, NodeState.UP, ""))
-            self.write(Put(LIVE + name, live))
+            member = MemberRecord(self.nodes[name].number, name, RUN, name, 0, "", "")
+            self.write(Put(MEMBERS + name, encoded(member)), Put(LIVE + name, live))
         for node in self.nodes.values():
             node.proposals.begin()
         self.settle()

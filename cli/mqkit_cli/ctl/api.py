@@ -40,6 +40,10 @@ class Api:
     ) -> None:
         self._send("PUT", where, document, None, refusals)
 
+    def post(self, where: str, document: object) -> Any:
+        """The JSON that a request is answered with."""
+        return json.loads(self._send("POST", where, document, None, None))
+
     def delete(
         self,
         where: str,

@@ -39,6 +39,8 @@ SHORT_OPTIONS = {
 
 DEFAULT_VHOST = "/"
 
+FOREVER_S = 24 * 3600.0
+
 
 @dataclass(slots=True)
 class Line:
@@ -50,6 +52,17 @@ class Line:
 
     def has(self, option: str) -> bool:
         return option in self.options
+
+    def timeout_s(self, default_s: float) -> float:
+        """The seconds of ``--timeout``. rabbitmqctl takes ``infinity`` too, and 0 for it. Raises
+        :exc:`UsageError`."""
+        text = self.options.get("--timeout", "")
+        if text in ("infinity", "0"):
+            return FOREVER_S
+        try:
+            return float(text) if text else default_s
+        except ValueError:
+            raise UsageError(f"the timeout {text!r} is not a number of seconds") from None
 
     @property
     def vhost(self) -> str:

@@ -17,17 +17,17 @@ from mqkit_cli.connection import (
     URL_VARIABLE,
     target_of,
 )
-from mqkit_cli.ctl import connections, listing, node, policies, queues, users, vhosts
+from mqkit_cli.ctl import connections, listing, members, node, policies, queues, users, vhosts
 from mqkit_cli.ctl.api import Api
 from mqkit_cli.ctl.arguments import Line, parse
 from mqkit_cli.ctl.command import Call, Command
-from mqkit_cli.ctl.exits import USAGE, CtlError, UsageError
+from mqkit_cli.ctl.exits import USAGE, CtlError
 from mqkit_cli.ctl.output import Output
 from mqkit_cli.management import ManagementApi
 
 COMMANDS: dict[str, Command] = {
     command.name: command
-    for noun in (listing, queues, connections, vhosts, users, policies, node)
+    for noun in (listing, queues, connections, vhosts, users, policies, node, members)
     for command in noun.COMMANDS
 }
 
@@ -64,18 +64,7 @@ def _api(line: Line) -> Api:
     environment = os.environ.get
     management_url, url = environment(MANAGEMENT_URL_VARIABLE), environment(URL_VARIABLE)
     target = target_of(url, management_url or (None if url else DEFAULT_URL))
-    return Api(ManagementApi(target, _timeout_s(line)))
-
-
-def _timeout_s(line: Line) -> float:
-    """rabbitmqctl takes ``infinity`` too, and 0 for it."""
-    text = line.options.get("--timeout", "")
-    if text in ("infinity", "0"):
-        return 24 * 3600.0
-    try:
-        return float(text) if text else TIMEOUT_S
-    except ValueError:
-        raise UsageError(f"the timeout {text!r} is not a number of seconds") from None
+    return Api(ManagementApi(target, line.timeout_s(TIMEOUT_S)))
 
 
 def _help(name: str) -> None:

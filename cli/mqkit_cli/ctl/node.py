@@ -222,7 +222,6 @@ COMMANDS = (
     _run_app(running=False),
     _run_app(running=True),
     Command("await_startup", "", 0, 0, _await_startup),
-    Command("await_online_nodes", "<count>", 1, 1, _await_startup),
     Command("ping", "", 0, 0, _ping),
     Command("status", "", 0, 0, _status),
     Command("cluster_status", "", 0, 0, _cluster_status),

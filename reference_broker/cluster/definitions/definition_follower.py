@@ -8,7 +8,6 @@ definition that speaks of what is not there, or of another object of that name, 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple, Protocol
 from urllib.parse import unquote
@@ -55,6 +54,18 @@ class OrphanKeeper(Protocol):
         ...
 
 
+class HomeKeeper(Protocol):
+    """Who knows where queues are (:class:`~.queue_homes.QueueHomes`)."""
+
+    def entered(self, key: str, home: NodeRun) -> None:
+        """A queue is there, with that home; 0 stands for whichever run it is in."""
+        ...
+
+    def left(self, key: str) -> None:
+        """It is gone, if it was a queue."""
+        ...
+
+
 class _Definition(NamedTuple):
     key: str
     names: tuple[str, ...]
@@ -76,6 +87,7 @@ class DefinitionFollower:
         homes: Homes,
         leftovers: LeftoverKeeper,
         orphans: OrphanKeeper,
+        queue_homes: HomeKeeper,
         report: Callable[[str], None],
     ) -> None:
         self._broker = broker
@@ -84,13 +96,11 @@ class DefinitionFollower:
         self._homes = homes
         self._leftovers = leftovers
         self._orphans = orphans
+        self._queue_homes = queue_homes
         self._nodes: dict[str, NodeRun] = {}
         """The nodes that definitions go with, by key."""
         self._bound_once: dict[str, None] = {}
         """Auto-delete exchanges that were read, and had a binding before."""
-        self._home_by_key: dict[str, str] = {}
-        self.homes_by_node: Counter[str] = Counter()
-        """Numbers of queues that are there, by home. Read only."""
         self._report = report
         self._made: dict[str, int] = {}
         self._bindings: dict[str, Binding] = {}
@@ -204,8 +214,7 @@ class DefinitionFollower:
             if home is None:
                 self._here[it.key] = queue.id
             vhost.enter_queue(queue, home)
-            self._home_by_key[it.key] = it.value.home
-            self.homes_by_node[it.value.home] += 1
+            self._queue_homes.entered(it.key, NodeRun(it.value.home, it.value.run))
         else:
             binding = decode_binding(body)
             ends = vhost.queues if binding.destination_is_queue else vhost.exchanges
@@ -243,9 +252,7 @@ class DefinitionFollower:
         of = self._nodes.pop(key, None)
         if of is not None:
             self._orphans.left(key, of)
-        home = self._home_by_key.pop(key, None)
-        if home is not None:
-            self.homes_by_node[home] -= 1
+        self._queue_homes.left(key)
 
     def _end_vhost(self, name: str) -> Steps:
         while name in self._broker.vhosts:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
+from urllib.parse import unquote
 
-from reference_broker.cluster.coordinator import Compare, Delete, InDoubt, Lost, Put, Won
+from reference_broker.cluster.coordinator import Compare, Delete, Put
 from reference_broker.cluster.definitions.placement import NodeRun, Placement
 from reference_broker.cluster.definitions.shared_value import VALUE_BYTES_MAX, SharedValue, encode
+from reference_broker.cluster.metadata.agreeing import conclude
 from reference_broker.cluster.metadata.barrier import Barrier
 from reference_broker.cluster.metadata.keys import DEFINITIONS
-from reference_broker.cluster.metadata.proposal import Answered
 from reference_broker.cluster.metadata.proposals import Proposals
 from reference_broker.cluster.metadata.view import View
 from reference_broker.core.journal.definition_keys import QUEUE
@@ -24,7 +25,7 @@ from reference_broker.core.journal.definition_store import Change
 from reference_broker.core.journal.journal import Journal
 from reference_broker.core.journal.watermark import Wait, Watermark
 from reference_broker.core.work.until import Agreement, NotYet
-from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
+from reference_broker.errors import ChannelException, ReplyCode
 
 _QUEUES = f"{QUEUE}/"
 
@@ -109,7 +110,7 @@ class SharedDefinitions:
             puts.append(self._put(change, change.value, home_for(change, change.value)))
         agreement = Agreement(is_new=is_new)
         self._node.proposals.propose(
-            tuple(compares.values()), puts, partial(self._answered, agreement)
+            tuple(compares.values()), puts, partial(conclude, agreement, view)
         )
         return agreement
 
@@ -136,23 +137,8 @@ class SharedDefinitions:
     def _home_for(self, change: Change, body: bytes) -> NodeRun:
         if not change.key.startswith(_QUEUES):
             return self._here(change, body)
-        return self._placement.home_of(body, with_node=change.with_node)
-
-    def _answered(self, agreement: Agreement, answered: Answered) -> None:
-        if isinstance(answered, Won):
-            agreement.is_agreed = True
-            revision = self._node.view.revision
-            if revision.value >= answered.revision:
-                agreement.happened()
-            else:
-                revision.when_at(answered.revision, agreement.happened)
-            return
-        if not isinstance(answered, Lost):
-            doubt = "may have been made" if isinstance(answered, InDoubt) else "was not made"
-            agreement.failure = ConnectionException(
-                ReplyCode.INTERNAL_ERROR, f"the change {doubt}: {answered.reason}"
-            )
-        agreement.happened()
+        vhost = unquote(change.key.split("/", 2)[1])
+        return self._placement.home_of(vhost, body, with_node=change.with_node)
 
     def forget(self, key: str) -> None:
         """See :class:`~reference_broker.core.journal.definition_store.DefinitionStore`."""

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from reference_broker.cluster.coordinator import (
     Compare,
+    Delete,
     InDoubt,
     Outcome,
     Page,
@@ -35,10 +36,12 @@ from reference_broker.cluster.membership.records import (
 from reference_broker.cluster.metadata.keys import (
     CLUSTER,
     DEFINITIONS,
+    FORGOTTEN,
     IDS_OF_FOLDER,
     LIVE,
     MEMBERS,
     NEXT_NUMBERS,
+    PROPOSALS,
     cluster_prefix,
 )
 from reference_broker.errors import ClusterRefused, Corrupt
@@ -141,6 +144,8 @@ def joining(applicant: Applicant) -> JoinSteps:
     if known is not None:
         live = yield from _row(prefix + LIVE + applicant.node)
         _check_member(applicant, mark, known, live)
+    elif applicant.mark is not None:
+        _check_forgotten(applicant, (yield from _row(prefix + FORGOTTEN + mark.disk_id)))
     if applicant.brought is not None:
         yield from _checked(applicant.cluster, applicant.brought, prefix + DEFINITIONS)
     if applicant.mark is None:
@@ -156,7 +161,7 @@ def joining(applicant: Applicant) -> JoinSteps:
     )
     block = yield from _taken(prefix + ID_BLOCKS)
     own = Compare(prefix + MEMBERS + applicant.node, 0 if row is None else row.revision)
-    compares, puts = [own, block.compare], [block.put]
+    compares, changes = [own, block.compare], list[Put | Delete]([block.put])
     if known is None:
         numbers = yield from _taken(prefix + NODE_NUMBERS)
         if numbers.number > NODES_EVER_MAX:
@@ -164,17 +169,19 @@ def joining(applicant: Applicant) -> JoinSteps:
                 f"the cluster has had {NODES_EVER_MAX} nodes, and can take no more"
             )
         member = replace(member, number=numbers.number)
-        compares, puts = [*compares, numbers.compare], [*puts, numbers.put]
+        compares, changes = [*compares, numbers.compare], [*changes, numbers.put]
     keeps_ids = False
     if applicant.brought is not None:
         keeper = yield from _row(prefix + IDS_OF_FOLDER)
         keeps_ids = keeper is None or keeper.value.decode() == applicant.node
         if keeper is None:
             compares.append(Compare(prefix + IDS_OF_FOLDER, 0))
-            puts.append(Put(prefix + IDS_OF_FOLDER, applicant.node.encode()))
-    puts.append(Put(own.key, encoded(member)))
-    revision = yield from _won(Transaction(tuple(compares), tuple(puts)))
+            changes.append(Put(prefix + IDS_OF_FOLDER, applicant.node.encode()))
+    changes.append(Put(own.key, encoded(member)))
     lost = None if known is None or known.disk_id == member.disk_id else known.disk_id
+    if lost is not None:  # the runs of another disk begin anew
+        changes.append(Delete(prefix + PROPOSALS + applicant.node))
+    revision = yield from _won(Transaction(tuple(compares), tuple(changes)))
     return Joined(cluster, member, revision, lost, block.number, keeps_ids)
 
 
@@ -306,6 +313,15 @@ def _check_member(
             f" {applicant.run}, position {applicant.position}, and the cluster has seen it at run"
             f" {known.run}, position {known.position}. What it has lost may have been confirmed:"
             " use the folder as it was, or a new one"
+        )
+
+
+def _check_forgotten(applicant: Applicant, forgotten: Row | None) -> None:
+    """A folder that was marked, and whose node is no member, may be one that is just joining."""
+    if forgotten is not None:
+        raise ClusterRefused(
+            f"the node {applicant.node!r} was forgotten by the cluster {applicant.cluster!r}, and"
+            " what its data folder has is lost to it: to join anew, start it with a new folder"
         )
 
 

@@ -40,6 +40,10 @@ class PresenceOwner(Protocol):
         """Another run of this node, or another disk under its name, has joined: end at once."""
         ...
 
+    def forgotten(self) -> None:
+        """The node is a member no longer: end at once. Idempotent."""
+        ...
+
 
 class Presence:
     """The presence of ``node``, which has joined as ``member``; ``link`` is where its link
@@ -88,6 +92,9 @@ class Presence:
                 self._put_live(self._lease)
 
     def _put_live(self, lease: int) -> None:
+        if not self._view.revision_of(self._member_key):
+            self._owner.forgotten()
+            return
         self._proposals.propose(
             (Compare(self._member_key, self._view.revision_of(self._member_key)),),
             (Put(self._key, encoded(self._record), lease),),
@@ -107,7 +114,10 @@ class Presence:
 
     def changed(self, event: Event) -> None:
         """See :class:`~reference_broker.cluster.metadata.view.Follower`: the ``members/`` key."""
-        if event.key != self._member_key or event.value is None:
+        if event.key != self._member_key:
+            return
+        if event.value is None:
+            self._owner.forgotten()
             return
         try:
             seen = decoded(MemberRecord, event.key, event.value)

@@ -5,6 +5,7 @@
     live/<node>          lease  a node that is there
     proposals/<node>            the number of the node's last transaction
     next/<what>                 the first number that nobody has taken
+    forgotten/<disk>            the node whose disk that was, until it was forgotten
     ids_of_folder               the node whose queues have the ids that they had in its folder
     def/<kind>/<vhost>/<name>   a definition, by the key that a broker on its own has in its log;
                          lease  where it goes with its node, as an exclusive queue does
@@ -32,6 +33,7 @@ MEMBERS = "members/"
 LIVE = "live/"
 PROPOSALS = "proposals/"
 NEXT_NUMBERS = "next/"
+FORGOTTEN = "forgotten/"
 IDS_OF_FOLDER = "ids_of_folder"
 DEFINITIONS = "def/"
 

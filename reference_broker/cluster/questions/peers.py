@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.link.shell import LinkShell
+from reference_broker.cluster.membership.forgetting import Forgetting
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.membership.records import NodeState
@@ -52,9 +53,11 @@ class Peers:
         links: Mapping[str, Link],
         shell: LinkShell,
         answering: Answering,
+        forgetting: Forgetting,
     ) -> None:
         self.cluster = cluster
         self.node = node
+        self.forgetting = forgetting
         self._view = view
         self._live_nodes = live_nodes
         self._members = members

@@ -1,8 +1,8 @@
 """The keys of a policy's definition, the values that they take, and RabbitMQ's words for others.
 
-``ha-*`` and the keys that place a queue in a cluster are taken and have no effect: there is one
-node. Measured on RabbitMQ 3.10.8, with which queue types a key suits; ``consumer-timeout`` is of
-RabbitMQ 4.
+``ha-*`` and ``initial-cluster-size`` are taken and have no effect: a queue has one replica. The
+locators place a queue in a cluster, when it is declared. Measured on RabbitMQ 3.10.8, with which
+queue types a key suits; ``consumer-timeout`` is of RabbitMQ 4.
 """
 
 from __future__ import annotations

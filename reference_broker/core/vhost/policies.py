@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reference_broker.core.base.ids import Ids
     from reference_broker.core.base.moment import Moment
     from reference_broker.core.dead_letter.dead_letters import DeadLetters
+    from reference_broker.core.exchange.definitions import QueueDefinition
     from reference_broker.core.exchange.exchange import Exchange
     from reference_broker.core.journal.definition_store import DefinitionStore
     from reference_broker.core.work.budget import Budget
@@ -174,17 +175,25 @@ class Policies:
         if any(policies):
             apply_to_exchange(exchange, policies)
 
+    def for_queue(self, queue: Queue | QueueDefinition) -> AppliedPolicies:
+        """The policies that a queue gets; of one that is not there yet, if it were declared now."""
+        name, type = octets(queue.name), _type_of(queue)
+        self._pay(name)
+        return AppliedPolicies(
+            *[table.best_for_queue(name, type) for table in self._tables.values()]
+        )
+
     def _for(self, subject: Subject) -> AppliedPolicies:
+        if isinstance(subject, Queue):
+            return self.for_queue(subject)
         name = octets(subject.name)
+        self._pay(name)
+        return AppliedPolicies(*[table.best_for_exchange(name) for table in self._tables.values()])
+
+    def _pay(self, name: bytes) -> None:
         for table in self._tables.values():
             steps = table.instructions * len(name)
             self.budget.left -= len(table) // POLICIES_PER_UNIT + steps // STEPS_PER_UNIT
-        if isinstance(subject, Queue):
-            type = _type_of(subject)
-            best = [table.best_for_queue(name, type) for table in self._tables.values()]
-        else:
-            best = [table.best_for_exchange(name) for table in self._tables.values()]
-        return AppliedPolicies(*best)
 
     def _covers(self, policy: Policy, subject: Subject) -> bool:
         name = octets(subject.name)
@@ -259,6 +268,6 @@ def _has(subject: Subject, kind: PolicyKind, name: str) -> bool:
     return policy is not None and policy.name == name
 
 
-def _type_of(queue: Queue) -> str:
+def _type_of(queue: Queue | QueueDefinition) -> str:
     type: str = queue.arguments.get("x-queue-type", "classic")
     return type

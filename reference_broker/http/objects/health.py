@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from itertools import chain
 from typing import Any
 
 from starlette.requests import Request
@@ -14,10 +15,12 @@ from starlette.responses import Response
 from mqkit.wire import Properties, encode_shortstr
 from reference_broker.core.access.permission import Action
 from reference_broker.core.alarms import Alarm
+from reference_broker.core.base.names import described
 from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.enqueue import enqueue
+from reference_broker.core.queue.queue import Queue
 from reference_broker.core.remote.elsewhere import Elsewhere
 from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.work.task import Steps
@@ -29,6 +32,8 @@ from reference_broker.http.request.authentication import not_authorised
 from reference_broker.http.request.authorization import entered
 from reference_broker.http.request.core_input import CoreInputs
 from reference_broker.http.request.host import Host
+from reference_broker.http.request.peers import Peers
+from reference_broker.http.request.portions import collected
 from reference_broker.http.rows.message import header_of
 
 _RESOURCES = {Alarm.MEMORY: "memory", Alarm.DISK: "disk space"}
@@ -50,8 +55,9 @@ _ALIVENESS_BODY = b"test_message"
 class Health:
     """The health checks. Each looks; only the aliveness test changes anything."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, peers: Peers | None = None) -> None:
         self._host = host
+        self._peers = peers
         self._inputs = CoreInputs(host)
 
     async def alarms(self, request: Request) -> Response:
@@ -71,9 +77,42 @@ class Health:
         """Always ok: a virtual host of this broker is never down by itself."""
         return _ok()
 
-    async def quorum_critical(self, request: Request) -> Response:
-        """Always ok, also for mirrors out of step: there is one node, which nobody waits for."""
+    async def in_service(self, request: Request) -> Response:
+        """The node takes clients: it is neither draining nor paused."""
+        node = self._host.node()
+        if node.draining:
+            return _failed(f"node {node.name} is in maintenance mode: it takes no clients")
+        if not node.running:
+            return _failed(f"node {node.name} is stopped: it takes no clients")
+        return _ok()
+
+    async def mirror_sync_critical(self, request: Request) -> Response:
+        """Always ok: no queue has mirrors."""
         return _ok(reason="single node cluster")
+
+    async def quorum_critical(self, request: Request) -> Response:
+        """The quorum queues that have no majority without this node: in a cluster all that have
+        their home here, since a queue has one replica."""
+        if self._peers is None or len(self._peers.members()) < 2:
+            return _ok(reason="single node cluster")
+        queues = chain.from_iterable(
+            list(vhost.queues.values()) for vhost in list(self._host.broker.vhosts.values())
+        )
+        critical, _ = await collected(request, queues, _is_quorum_queue_here)
+        if not critical:
+            return _ok()
+        return _failed(
+            "There are quorum queues that would lose their quorum if the target node is shut down",
+            queues=[
+                {
+                    "readable_name": described("queue", queue.name, queue.env.vhost_name),
+                    "name": queue.name,
+                    "virtual_host": queue.env.vhost_name,
+                    "type": "quorum",
+                }
+                for queue in critical
+            ],
+        )
 
     async def certificates(self, request: Request) -> Response:
         """Certificates of every socket with TLS: the server's own with its chain, and its
@@ -144,6 +183,10 @@ class Health:
                 return _failed(error.text)
             is_there = there[0]
         return _ok() if is_there else _failed("aliveness-test queue is empty")
+
+
+def _is_quorum_queue_here(queue: Queue) -> bool:
+    return not queue.is_elsewhere and queue.limits.queue_type == "quorum"
 
 
 def _through_home(queue: RemoteQueue, content: Content, there: list[bool]) -> Steps:

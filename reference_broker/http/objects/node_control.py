@@ -1,5 +1,5 @@
-"""Control of the node: pause and resume, memory and disk limits until it ends, and alarms set by
-hand.
+"""Control of the node: pause and resume, draining, memory and disk limits until it ends, and alarms
+set by hand.
 
 RabbitMQ's management API has none of it (``rabbitmqctl`` asks the Erlang node), so the paths are
 our own; ``mqkit ctl`` speaks to them.
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -25,6 +27,9 @@ from reference_broker.http.rows.process import resident_bytes
 
 BODY_BYTES_MAX = 64 * 1024
 
+TOLD_S = 30.0
+"""Seconds that an answer waits for clients to leave, and for etcd."""
+
 ALARMS = {"memory": Alarm.MEMORY, "disk": Alarm.DISK}
 """Alarms by RabbitMQ's names of the resources that a node may be short of."""
 
@@ -40,16 +45,31 @@ class NodeControl:
 
     async def set_running(self, request: Request) -> Response:
         """``{"running": false}`` pauses: AMQP connections are closed (320), none is accepted."""
-        running = (await self._document(request, "running"))["running"]
-        if not isinstance(running, bool):
-            raise bad_request("running must be true or false")
+        running = await self._flag(request, "running")
+        async with self._turn:
+            with _listening():
+                await (self._node_host.resume() if running else self._node_host.pause())
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def set_draining(self, request: Request) -> Response:
+        """``{"draining": true}`` prepares the node to be stopped: AMQP connections are closed
+        (320), none is accepted, and other nodes place no queues there. Answered when all of them
+        know."""
+        draining = await self._flag(request, "draining")
+        host = self._node_host
         async with self._turn:
             try:
-                await (self._node_host.resume() if running else self._node_host.pause())
-            except OSError as error:
+                async with asyncio.timeout(TOLD_S):
+                    with _listening():
+                        await (host.drain() if draining else host.revive())
+            except TimeoutError:
                 raise ApiError(
-                    HTTPStatus.SERVICE_UNAVAILABLE, "not_listening", f"can't listen: {error}"
+                    HTTPStatus.SERVICE_UNAVAILABLE,
+                    "not_told",
+                    "the node has done so, and etcd could not be told yet: it will be when it"
+                    " answers",
                 ) from None
+        await self._inputs.defined()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def set_watermark(self, request: Request) -> Response:
@@ -87,12 +107,29 @@ class NodeControl:
                 (broker.alarms.hold if on else broker.alarms.release)(alarm)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
+    async def _flag(self, request: Request, name: str) -> bool:
+        is_on = (await self._document(request, name))[name]
+        if not isinstance(is_on, bool):
+            raise bad_request(f"{name} must be true or false")
+        return is_on
+
     async def _document(self, request: Request, *required: str) -> dict[str, Any]:
         if request.path_params["node"] != self._host.node().name:
             raise not_found()
         document = await read_object(request, required, bytes_max=BODY_BYTES_MAX)
         judge_again(self._host.broker, request)
         return document
+
+
+@contextmanager
+def _listening() -> Iterator[None]:
+    """Raises :exc:`ApiError` 503 for an address that somebody else has."""
+    try:
+        yield
+    except OSError as error:
+        raise ApiError(
+            HTTPStatus.SERVICE_UNAVAILABLE, "not_listening", f"can't listen: {error}"
+        ) from None
 
 
 def _bytes(value: object) -> int:

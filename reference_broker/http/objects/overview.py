@@ -241,7 +241,7 @@ def node_row(broker: Broker, node: Node, wall_ms: int) -> Row:
         "processors": os.cpu_count() or 1,
         "rates_mode": "basic",
         "partitions": [],
-        "being_drained": False,
+        "being_drained": node.draining,
         "fd_total": descriptors_max(),
         "sockets_total": broker.limits.connections_max,
         "mem_limit": broker.memory.watermark_bytes,

@@ -18,12 +18,14 @@ class Handlings:
     """``has_changed`` is true when the other nodes have agreed to a change that an earlier handling
     asked for, and ``has_made`` when that was an object that had not been there. ``hashes`` are of
     new passwords, by user: another hash of the same password would be another change. ``deleted``
-    are the names that earlier handlings wanted to be gone."""
+    are the names that earlier handlings wanted to be gone. ``queues_lost`` is the number of queues
+    of a node that was to be forgotten."""
 
     has_changed: bool = False
     has_made: bool = False
     hashes: dict[str, PasswordHash] = field(default_factory=dict)
     deleted: dict[str, None] = field(default_factory=dict)
+    queues_lost: int = 0
 
     def note(self, asked: Agreement) -> None:
         """The other nodes were asked, and the request is handled again."""

@@ -73,6 +73,8 @@ class Node:
     longest_turn_cause: str = ""
     running: bool = True
     """False while the node is paused and accepts no AMQP connection."""
+    draining: bool = False
+    """It accepts no AMQP connection either, and gets no queues: it is about to be stopped."""
 
 
 class Host(Protocol):
@@ -104,6 +106,16 @@ class NodeHost(Protocol):
     async def resume(self) -> None:
         """Accept connections again, where they were accepted before. Idempotent. Raises
         ``OSError`` when somebody else has the address."""
+        ...
+
+    async def drain(self) -> None:
+        """Accept no AMQP connection any more, close those that there are (320) in portions, and
+        tell the other nodes of the cluster; returns when all that is done, which is an etcd away.
+        Queues go on serving the clients of other nodes. Idempotent."""
+        ...
+
+    async def revive(self) -> None:
+        """End draining. Idempotent. Raises ``OSError`` when somebody else has the address."""
         ...
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:

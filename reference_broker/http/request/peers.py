@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reference_broker.core.base.limits import MIB
+from reference_broker.core.work.until import Agreement
 from reference_broker.http.request.answer import MEDIA_TYPE, NO_CACHE, ApiError, Row, encode
 
 KIND = "http"
@@ -39,6 +40,8 @@ PASSED_ON = ("x-vhost", "x-reason")
 """Headers of a request that say what it is about."""
 
 _SCOPE_KEY = "mqkit.asked"
+
+_SHOWN_HEAD = "mqkit@"
 
 
 class PeerAnswer(Protocol):
@@ -78,6 +81,23 @@ class MemberStatus(Protocol):
     def http(self) -> str: ...
 
 
+class Forgetting(Protocol):
+    """What forgets members, each by its name in the cluster."""
+
+    def durable_queues(self, node: str) -> int:
+        """The number of durable queues whose home it is."""
+        ...
+
+    def forget(self, node: str, *, accepts_loss: bool) -> Agreement:
+        """Ask the others to have it be a member no more, and its durable queues be gone, which the
+        caller has to accept. Raises :exc:`NoSuchMember` and :exc:`MemberStays`."""
+        ...
+
+    def when_emptied(self, node: str, emptied: Callable[[], None]) -> None:
+        """Call ``emptied`` once when there is no durable queue of it, which may be now."""
+        ...
+
+
 Reply = Callable[[Row, bytes], None]
 
 
@@ -97,6 +117,11 @@ class Peers(Protocol):
     @property
     def revision(self) -> int:
         """The revision of the definitions that this node has."""
+        ...
+
+    @property
+    def forgetting(self) -> Forgetting:
+        """What forgets members."""
         ...
 
     @property
@@ -123,7 +148,12 @@ class Peers(Protocol):
 
 def shown_node(node: str) -> str:
     """The name of a node as clients see it, which is that of its broker."""
-    return f"mqkit@{node}"
+    return f"{_SHOWN_HEAD}{node}"
+
+
+def member_named(shown: str) -> str:
+    """The name that the cluster has for the node that clients see as ``shown``."""
+    return shown.removeprefix(_SHOWN_HEAD)
 
 
 # At the node that is asked

@@ -23,6 +23,7 @@ from reference_broker.http.definitions.definitions import Definitions
 from reference_broker.http.metrics.metrics import LoopbackMetrics, build_metrics_app
 from reference_broker.http.objects.bindings import Bindings
 from reference_broker.http.objects.cluster import Cluster
+from reference_broker.http.objects.cluster_members import ClusterMembers
 from reference_broker.http.objects.cluster_status import ClusterStatus
 from reference_broker.http.objects.connections import Connections
 from reference_broker.http.objects.exchanges import Exchanges
@@ -113,9 +114,9 @@ def _routes(host: Host, sampler: Sampler, peers: Peers | None) -> list[Route]:
     queues = Queues(host, statistics, peers)
     return [
         *_broker_routes(host, Overview(host, statistics, sampler, peers)),
-        *(() if peers is None else _cluster_routes(ClusterStatus(host, peers))),
+        *(() if peers is None else _cluster_routes(host, peers)),
         *_vhost_routes(VHosts(host, statistics, peers)),
-        *_health_routes(host),
+        *_health_routes(host, peers),
         *_connection_routes(Connections(host, statistics, peers)),
         *_exchange_routes(Exchanges(host, statistics)),
         *_queue_routes(queues, QueueMove(host), Reprocessing(host)),
@@ -153,8 +154,13 @@ def _broker_routes(host: Host, overview: Overview) -> list[Route]:
     ]
 
 
-def _cluster_routes(status: ClusterStatus) -> list[Route]:
-    return [Route("/api/cluster/status", status.show)]
+def _cluster_routes(host: Host, peers: Peers) -> list[Route]:
+    members = ClusterMembers(host, peers)
+    member = "/api/cluster/members/{node:name}"
+    return [
+        Route("/api/cluster/status", ClusterStatus(host, peers).show),
+        Route(member + "/forget", members.forget, methods=["POST"]),
+    ]
 
 
 def _login_routes(logins: Logins) -> list[Route]:
@@ -179,15 +185,16 @@ def _vhost_routes(vhosts: VHosts) -> list[Route]:
     ]
 
 
-def _health_routes(host: Host) -> list[Route]:
-    health = Health(host)
+def _health_routes(host: Host, peers: Peers | None) -> list[Route]:
+    health = Health(host, peers)
     checks = "/api/health/checks"
     return [
         Route(checks + "/alarms", health.alarms),
         Route(checks + "/local-alarms", health.local_alarms),
+        Route(checks + "/is-in-service", health.in_service),
         Route(checks + "/virtual-hosts", health.virtual_hosts),
         Route(checks + "/node-is-quorum-critical", health.quorum_critical),
-        Route(checks + "/node-is-mirror-sync-critical", health.quorum_critical),
+        Route(checks + "/node-is-mirror-sync-critical", health.mirror_sync_critical),
         Route(checks + "/certificate-expiration/{within:name}/{unit:name}", health.certificates),
         Route(checks + "/port-listener/{port:name}", health.port_listener),
         Route(checks + "/protocol-listener/{protocol:name}", health.protocol_listener),
@@ -283,6 +290,7 @@ def _node_routes(host: Host, node_host: NodeHost) -> list[Route]:
     node = "/api/nodes/{node:name}"
     return [
         Route(node + "/running", control.set_running, methods=["PUT"]),
+        Route(node + "/draining", control.set_draining, methods=["PUT"]),
         Route(node + "/vm-memory-high-watermark", control.set_watermark, methods=["PUT"]),
         Route(node + "/disk-free-limit", control.set_disk_free_limit, methods=["PUT"]),
         Route(node + "/alarms", control.set_alarms, methods=["PUT"]),

@@ -32,6 +32,7 @@ from reference_broker.cluster.membership.folder_mark import (
     mark_in,
 )
 from reference_broker.cluster.membership.joining import Joined
+from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.mesh import LaneUser
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import MEMBERS
@@ -137,6 +138,14 @@ class BrokerNode:
         assert self._service is not None
         return self._service.peers
 
+    async def drain(self, *, is_draining: bool) -> None:
+        """Tell the others that this node, which has joined, is draining, or up again, and return
+        when etcd has it. They are told if it takes longer than anybody waits. Idempotent."""
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        state = NodeState.DRAINING if is_draining else NodeState.UP
+        self._process.as_input(partial(self._node.drain, state, partial(_settle, told)))
+        await told
+
     # The host of the service
 
     def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
@@ -162,6 +171,10 @@ class BrokerNode:
         self._definitions = NodeDefinitions(
             self._broker, self.shared, node, homes, self.after, _log.warning
         )
+
+    def durable_queues_of(self, node: str) -> int:
+        """The number of durable queues that have ``node`` as their home."""
+        return self._definitions.queue_homes.durable_by_node[node]
 
     def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
         """Write the mark to the log."""
@@ -296,6 +309,11 @@ def _of_single_node(definitions: Mapping[str, bytes]) -> Iterator[str]:
         is_queue = key.partition("/")[0] in (QUEUE, QUEUE_SEEN, *INNER_QUEUES)
         if is_queue and not is_of_cluster(decode_queue(value).id):
             yield key
+
+
+def _settle(told: asyncio.Future[None]) -> None:
+    if not told.done():  # nobody may wait any more
+        told.set_result(None)
 
 
 class _Synced:

@@ -13,6 +13,7 @@ from typing import Protocol
 from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.link.secret import Secret
+from reference_broker.cluster.membership.forgetting import Forgetting
 from reference_broker.cluster.membership.joining import Applicant, Brought, FolderMark, Joined
 from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.mesh import LaneUser, Mesh
@@ -87,6 +88,10 @@ class ServiceHost(Protocol):
 
     def made(self, node: ClusterNode) -> None:
         """The node is there, and has not begun: follow its view."""
+        ...
+
+    def durable_queues_of(self, node: str) -> int:
+        """The number of durable queues that have ``node`` as their home, in this node's view."""
         ...
 
     def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
@@ -168,6 +173,7 @@ class ClusterService:
         )
         members = Members(self.report)
         self.node.view.follow(MEMBERS, members)
+        forgetting = Forgetting(self.node, members.by_name, self.mesh.links, host.durable_queues_of)
         self.peers = Peers(
             config.cluster,
             config.node,
@@ -177,6 +183,7 @@ class ClusterService:
             self.mesh.links,
             parts.sockets,
             self.mesh.answering,
+            forgetting,
         )
         parts.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(parts.sockets.flush_later)

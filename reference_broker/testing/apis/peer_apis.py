@@ -19,14 +19,17 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from reference_broker.cluster.coordinator import Event
+from reference_broker.cluster.coordinator import Event, Won
+from reference_broker.cluster.membership.forgetting import Forgetting
 from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.membership.records import MemberRecord, encoded
 from reference_broker.cluster.metadata.keys import MEMBERS
+from reference_broker.cluster.metadata.proposals import Proposals
 from reference_broker.cluster.questions.asking import Gathered
 from reference_broker.cluster.questions.peers import Peers
 from reference_broker.core.access.users import User, hash_password
 from reference_broker.core.exchange.definitions import QueueDefinition
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.http import Node, build_app
 from reference_broker.http.request.answer import Row
 from reference_broker.http.request.peers import KIND
@@ -34,13 +37,14 @@ from reference_broker.testing.apis.asgi_client import AsgiAnswer, asgi_request
 from reference_broker.testing.homes.scripted_home import ScriptedHome
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.mesh_net import STEP_S, MeshNet, MeshNode
+from reference_broker.testing.scripted_coordinator import ScriptedCoordinator
 
 LOGIN = ("guest", "guest")
 
 
 class PeerApi:
     """The node ``name``, and the :class:`~reference_broker.http.Host` of its API. ``homes`` are
-    those of queues elsewhere, by node."""
+    those of queues elsewhere, by node; ``etcd`` answers what it proposes when a test says so."""
 
     def __init__(self, name: str, mesh_node: MeshNode) -> None:
         self.name = name
@@ -49,10 +53,17 @@ class PeerApi:
         self.broker = self.lone.broker
         self.add_user(*LOGIN, "administrator")
         self.homes: dict[str, ScriptedHome] = {}
+        self.etcd = ScriptedCoordinator()
         self.reports: list[str] = []
         members = Members(self.reports.append)
         mesh_node.view.follow(MEMBERS, members)
         mesh = mesh_node.mesh
+        self.view, self.live_nodes = mesh_node.view, mesh_node.live_nodes
+        self.proposals = Proposals(
+            self.etcd, "", self.view, mesh_node.net.clock.after, name, 1, lambda: None
+        )
+        self.proposals.begin()
+        self.etcd.answer(Won(1))
         self.peers = Peers(
             "prod",
             name,
@@ -62,6 +73,7 @@ class PeerApi:
             mesh.links,
             mesh_node.shell,
             mesh.answering,
+            Forgetting(self, members.by_name, mesh.links, self._durable_queues_of),
         )
         self.app: Starlette = build_app(self, peers=self.peers)
 
@@ -74,6 +86,11 @@ class PeerApi:
         for number, name in enumerate(names, start=1):
             record = MemberRecord(number, f"d{number}", 1, "s", 0, f"{name}:5672", f"{name}:15672")
             list(self.mesh_node.view.take([Event(MEMBERS + name, encoded(record), 8)]))
+
+    def _durable_queues_of(self, node: str) -> int:
+        home = self.homes.get(node)
+        queues = self.broker.vhosts["/"].queues.values()
+        return sum(isinstance(each, RemoteQueue) and each.home is home for each in queues)
 
     # The host
 

@@ -17,8 +17,8 @@ def home_of(
 ) -> NodeRun:
     arguments = {"x-queue-leader-locator": locator} if locator else {}
     body = encode_queue(QueueDefinition(1, "q", False, arguments, durable, exclusive))
-    placement = ForcedPlacement("b", NodeRun("a", 3), {"b": 9}, live)
-    return placement.home_of(body, with_node=exclusive or not durable)
+    placement = ForcedPlacement("b", NodeRun("a", 3), {"b": 9}, live, lambda vhost, queue: {})
+    return placement.home_of("/", body, with_node=exclusive or not durable)
 
 
 @pytest.mark.parametrize("locator", ["", "client-local", "balanced"])

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from reference_broker.cluster.coordinator import Event
 from reference_broker.cluster.link.greetings import ACCEPTED_MAX
 from reference_broker.cluster.link.heartbeats import Report
 from reference_broker.cluster.link.hello import Purpose
@@ -207,6 +208,16 @@ def test_what_becomes_of_a_link_is_told_once() -> None:
     net.pass_time(0.1)
     net.wires[0].dialled.lost("reset")
     assert a.reports[1:] == ["linked with node 'b'", "the link with node 'b' is down: reset"]
+
+
+def test_a_node_that_was_forgotten_has_no_link() -> None:
+    net, a, b = _two()
+    list(a.view.take([Event("members/c", None, 8), Event("members/b", b"its next run", 8)]))
+    assert _peers((a, b)) == [["b"], ["a"]]
+    list(a.view.take([Event("members/b", b"row", 9), Event("members/b", None, 9)]))
+    net.settle()
+    assert _peers((a, b)) == [[], []]
+    assert "the node was forgotten" in a.reports[-1]
 
 
 def test_clocks_that_differ_are_told_and_too_much_is_refused() -> None:

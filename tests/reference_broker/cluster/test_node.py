@@ -8,7 +8,10 @@ from random import Random
 
 import pytest
 
+from reference_broker.cluster.coordinator import Delete
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
+from reference_broker.cluster.membership.records import NodeState
+from reference_broker.cluster.metadata.keys import MEMBERS
 from reference_broker.cluster.node import NODE_TABLE, ClusterNode, NodeEvent, NodeStage
 from reference_broker.core.base.transitions import IllegalTransition
 from reference_broker.core.work.budget import Budget
@@ -50,8 +53,14 @@ class Process:
     """The process around a node."""
 
     def __init__(
-        self, etcd: Etcd, applicant: Applicant = APPLICANT, *, prepares_itself: bool = True
+        self,
+        etcd: Etcd,
+        applicant: Applicant = APPLICANT,
+        *,
+        loads_itself: bool = True,
+        prepares_itself: bool = True,
     ) -> None:
+        self.loads_itself = loads_itself
         self.prepares_itself = prepares_itself
         self.loaded_at = 0
         self.marks: list[FolderMark] = []
@@ -76,7 +85,8 @@ class Process:
 
     def joined(self, joined: Joined) -> None:
         self.members = [joined.member]
-        self.node.load()
+        if self.loads_itself:
+            self.node.load()
 
     def loaded(self) -> None:
         self.loaded_at = self.node.view.revision.value
@@ -178,6 +188,77 @@ def test_one_that_was_replaced_ends_with_the_reason() -> None:
     assert ["was replaced" in reason for reason in first.ends] == [True]
     etcd.forward(10)
     assert second.node.view.revision_of("live/a") > 0
+
+
+def _forget(first: Process, node: str) -> None:
+    """Have the first node remove the row of another one."""
+    first.node.proposals.propose((), (Delete(MEMBERS + node),), lambda answered: None)
+
+
+def test_one_that_was_forgotten_ends_with_the_reason() -> None:
+    etcd = Etcd()
+    first = Process(etcd)
+    second = Process(etcd, replace(APPLICANT, node="b", start_id="s2", new_disk_id="d2"))
+    etcd.forward(4)
+    _forget(first, "b")
+    etcd.forward(1)
+    assert (first.node.stage, second.node.stage) == (NodeStage.SERVING, NodeStage.ENDED)
+    assert [reason.startswith("the cluster has forgotten the node 'b'") for reason in second.ends]
+    assert len(second.ends) == 1
+    assert first.node.barrier.awaited == {}, "its key was on a lease that it has given back"
+
+
+def test_one_that_was_forgotten_before_it_has_read_anything_serves_nobody() -> None:
+    etcd = Etcd()
+    first = Process(etcd)
+    etcd.forward(4)
+    second = Process(
+        etcd, replace(APPLICANT, node="b", start_id="s2", new_disk_id="d2"), loads_itself=False
+    )
+    etcd.forward(4)
+    _forget(first, "b")
+    etcd.forward(1)
+    second.node.load()
+    etcd.forward(4)
+    assert (second.node.stage, second.served, len(second.ends)) == (NodeStage.ENDED, [], 1)
+
+
+def test_heartbeats_of_one_that_is_no_member_count_for_nothing() -> None:
+    etcd = Etcd()
+    process = Process(etcd)
+    etcd.forward(4)
+    process.node.heard("b", 7)
+    assert process.node.barrier.awaited == {}
+
+
+def test_a_new_disk_whose_runs_begin_anew_takes_the_place_of_a_lost_one() -> None:
+    etcd = Etcd()
+    first = Process(etcd, replace(APPLICANT, run=3))
+    etcd.forward(4)
+    first.node.close()
+    etcd.forward(1)
+    second = Process(etcd, replace(APPLICANT, start_id="s2", new_disk_id="d2"))
+    etcd.forward(4)
+    assert (second.ends, second.node.stage) == ([], NodeStage.SERVING)
+    assert second.served[0].lost_disk_id == "d1"
+
+
+def test_others_are_told_that_it_is_draining_and_up_again() -> None:
+    etcd = Etcd()
+    first = Process(etcd)
+    second = Process(etcd, replace(APPLICANT, node="b", start_id="s2", new_disk_id="d2"))
+    etcd.forward(4)
+    told: list[str] = []
+    for state in (NodeState.DRAINING, NodeState.UP):
+        for time in ("first", "again"):
+            second.node.drain(state, lambda time=time: told.append(time))  # type: ignore[misc]
+            etcd.forward(1)
+        assert first.node.live_nodes.by_name["b"].state is state
+    assert told == ["first", "again"] * 2
+    second.node.drain(NodeState.DRAINING, lambda: told.append("too late"))
+    second.node.close()
+    etcd.forward(1)
+    assert "too late" not in told
 
 
 def test_it_says_why_it_waits_for_etcd() -> None:

@@ -14,6 +14,7 @@ import pytest
 from mqkit.wire import Properties, decode_header, method_frame
 from mqkit.wire.methods import (
     BasicConsume,
+    ConnectionClose,
     ConnectionCloseOk,
     ExchangeDeclare,
     QueueBind,
@@ -24,6 +25,7 @@ from mqkit.wire.methods import (
 from reference_broker.core.base.limits import HANDSHAKE_S, Limits
 from reference_broker.core.journal.journal import Entry, EntrySource
 from reference_broker.core.message.content import Content
+from reference_broker.core.work.budget import CONNECTION_UNITS
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -311,6 +313,20 @@ def test_the_end_of_a_connection_is_told_once_to_everybody_who_waits_for_it() ->
     client.disconnect()
     lone.broker.await_end(client.connection, lambda: told.append("late"))
     assert told == ["first", "second", "late"]
+
+
+def test_a_drain_closes_every_connection_in_portions() -> None:
+    lone = LoneBroker(units=4 * CONNECTION_UNITS)
+    clients = [lone.client() for _ in range(20)]
+    lone.turn()
+    lone.broker.work.start(lone.broker.draining(), "")
+    assert 0 < sum(bool(client.connection.output) for client in clients) <= 4
+    assert lone.complete() >= 4
+    text = "CONNECTION_FORCED - node is being put into maintenance"
+    for client in clients:
+        close = client.methods()[-1]
+        assert isinstance(close, ConnectionClose)
+        assert (close.reply_code, close.reply_text) == (320, text)
 
 
 def test_a_dead_letters_header_fits_a_frame_of_this_broker() -> None:

@@ -105,8 +105,10 @@ class Rows:
                 return Lost(self.revision)
         self.revision += 1
         for change in transaction.changes:
-            assert isinstance(change, Put)
-            self.rows[change.key.removeprefix(P)] = (change.value, self.revision)
+            if isinstance(change, Put):
+                self.rows[change.key.removeprefix(P)] = (change.value, self.revision)
+            else:
+                self.rows.pop(change.key.removeprefix(P), None)
         return InDoubt("no answer") if self.asked == self.fails_at else Won(self.revision)
 
 
@@ -144,6 +146,24 @@ def test_the_next_one_gets_the_next_number() -> None:
     assert (joined.cluster.id, joined.member.number) == ("c1", 2)
     assert rows.mark == FolderMark("c1", "b", "d2")
     assert rows.join(replace(NEW, node="c", new_disk_id="d3")).member.number == 3
+
+
+def test_the_folder_of_a_node_that_was_forgotten_is_refused() -> None:
+    rows = _founded(None, forgotten__d1=b"a", next__node=b"2")
+    with pytest.raises(ClusterRefused, match=r"was forgotten by the cluster 'prod'.*new folder"):
+        rows.join(replace(NEW, mark=MARK))
+    assert "members/a" not in rows.rows
+
+
+def test_a_node_that_was_forgotten_joins_anew_with_a_new_folder() -> None:
+    rows = _founded(None, forgotten__d1=b"a", next__node=b"2")
+    joined = rows.join(replace(NEW, new_disk_id="d2"))
+    assert (joined.member.number, joined.member.disk_id, joined.lost_disk_id) == (2, "d2", None)
+
+
+def test_a_folder_that_was_marked_before_it_was_a_members_joins() -> None:
+    rows = _founded(None, forgotten__d3=b"a", next__node=b"2")
+    assert rows.join(replace(NEW, mark=MARK)).member.disk_id == "d1"
 
 
 def test_a_member_that_starts_again_keeps_its_number() -> None:

@@ -42,6 +42,9 @@ class Node:
     def replaced(self) -> None:
         self.told.append("replaced")
 
+    def forgotten(self) -> None:
+        self.told.append("forgotten")
+
     def put(self) -> Put:
         """The change that is asked for beside the one that numbers it."""
         change = self.etcd.asked[0].transaction.changes[1]
@@ -105,6 +108,22 @@ def test_draining_is_told_once() -> None:
     node.presence.lease_ended(77)
     node.presence.drain(NodeState.UP)
     assert not node.etcd.asked
+
+
+def test_a_row_that_is_gone_ends_it() -> None:
+    node = Node()
+    node.presence.lease_granted(77)
+    node.etcd.answer(Won(7))
+    list(node.view.take([Event("members/ab", None, 9), Event("members/a", None, 9)]))
+    assert node.told == [7, "forgotten"]
+
+
+def test_a_row_that_was_never_seen_has_no_key() -> None:
+    node = Node()
+    list(node.view.take([Event("members/a", None, 9)]))
+    node.presence.lease_granted(77)
+    assert not node.etcd.asked
+    assert node.told == ["forgotten", "forgotten"]
 
 
 def test_another_run_or_another_disk_under_the_name_ends_this_one() -> None:

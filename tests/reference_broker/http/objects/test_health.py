@@ -9,6 +9,7 @@ import pytest
 
 from reference_broker.core.alarms import Alarm
 from reference_broker.runtime.server import Server
+from reference_broker.testing.apis.peer_apis import PeerApis
 
 pytestmark = pytest.mark.anyio
 
@@ -94,6 +95,38 @@ async def test_an_alarm(server: Server, api: httpx.AsyncClient) -> None:
         f"resource alarm(s) in effect:[{{resource_limit,memory,'{node}'}},"
         f"{{resource_limit,disk,'{node}'}}]"
     )
+
+
+async def test_a_node_that_takes_clients_is_in_service(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/api/health/checks/is-in-service")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+async def test_a_quorum_queue_needs_its_home() -> None:
+    apis = PeerApis("a", "b")
+    apis.declare("b", "classic")
+    path = "/api/health/checks/node-is-quorum-critical"
+    assert (await apis.get("b", path)).json() == {"status": "ok"}
+    vhost = apis["b"].broker.vhosts["/"]
+    vhost.declare_queue("q", durable=True, arguments={"x-queue-type": "quorum"})
+    answer = await apis.get("b", path)
+    assert answer.status_code == 503
+    assert answer.json() == {
+        "status": "failed",
+        "reason": "There are quorum queues that would lose their quorum if the target node is"
+        " shut down",
+        "queues": [
+            {
+                "readable_name": "queue 'q' in vhost '/'",
+                "name": "q",
+                "virtual_host": "/",
+                "type": "quorum",
+            }
+        ],
+    }
+    assert (await apis.get("a", path)).json() == {"status": "ok"}
+    alone = PeerApis("a")
+    assert (await alone.get("a", path)).json() == {"status": "ok", "reason": "single node cluster"}
 
 
 async def test_aliveness_leaves_nothing_but_its_queue(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,61 @@ async def test_a_paused_node_closes_its_connections_and_takes_none(
         assert await connects(server)
         assert (await shown(api))["running"] is True
     writer.close()
+
+
+async def _in_service(api: httpx.AsyncClient) -> int:
+    url = str(api.base_url).partition("/api/")[0] + "/api/health/checks/is-in-service"
+    answer = await api.get(url)
+    assert (answer.json()["status"] == "ok") == (answer.status_code == 200)
+    return answer.status_code
+
+
+async def test_a_draining_node_closes_its_connections_and_takes_none_until_it_is_revived(
+    server: Server, api: httpx.AsyncClient
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.amqp_port)
+    writer.write(PROTOCOL_HEADER)
+    assert await reader.read(1)
+    for _ in range(2):
+        assert (await api.put("/draining", json={"draining": True})).status_code == 204
+        assert not await connects(server)
+        node = await shown(api)
+        assert (node["running"], node["being_drained"]) == (True, True)
+        assert await _in_service(api) == 503
+    assert server.broker.connections == {}
+    for _ in range(2):
+        assert (await api.put("/draining", json={"draining": False})).status_code == 204
+        assert await connects(server)
+        assert (await shown(api))["being_drained"] is False
+        assert await _in_service(api) == 200
+    writer.close()
+
+
+async def test_a_node_takes_clients_when_it_is_neither_paused_nor_draining(
+    server: Server, api: httpx.AsyncClient
+) -> None:
+    await api.put("/draining", json={"draining": True})
+    await api.put("/running", json={"running": False})
+    await api.put("/draining", json={"draining": False})
+    assert not await connects(server)
+    assert await _in_service(api) == 503
+    await api.put("/draining", json={"draining": True})
+    await api.put("/running", json={"running": True})
+    assert not await connects(server)
+    await api.put("/draining", json={"draining": False})
+    assert await connects(server)
+    assert (await api.put("/draining", json={"draining": 1})).status_code == 400
+
+
+async def test_a_port_that_somebody_else_has_taken_is_said(
+    server: Server, api: httpx.AsyncClient
+) -> None:
+    await api.put("/draining", json={"draining": True})
+    with socket.create_server(("127.0.0.1", server.amqp_port)):
+        answer = await api.put("/draining", json={"draining": False})
+        assert (answer.status_code, answer.json()["error"]) == (503, "not_listening")
+        assert (await shown(api))["being_drained"] is True
+    assert (await api.put("/draining", json={"draining": False})).status_code == 204
 
 
 async def test_a_paused_node_can_be_stopped(server: Server, api: httpx.AsyncClient) -> None:

@@ -33,6 +33,7 @@ from reference_broker.cluster.membership.records import (
     decoded,
     encoded,
 )
+from reference_broker.cluster.membership.seen_metadata import SeenMetadata, require_later
 from reference_broker.cluster.metadata.keys import (
     CLUSTER,
     DEFINITIONS,
@@ -88,7 +89,8 @@ class Applicant:
     """A node that wants to join ``cluster``. ``mark`` is that of its data folder, ``None`` for one
     that was in no cluster; ``brought`` are the definitions that are still in it. ``new_id`` and
     ``new_disk_id`` are for a cluster that it founds, and for a folder without a mark. These and
-    ``start_id`` are random, and the same in each attempt."""
+    ``start_id`` are random, and the same in each attempt. ``seen`` is the latest metadata that the
+    folder has seen."""
 
     cluster: str
     node: str
@@ -102,6 +104,7 @@ class Applicant:
     new_id: str
     new_disk_id: str
     wall_ms: int
+    seen: SeenMetadata | None = None
     brought: Brought | None = None
 
 
@@ -137,7 +140,6 @@ def joining(applicant: Applicant) -> JoinSteps:
     """
     prefix = cluster_prefix(applicant.cluster)
     cluster = yield from _cluster(applicant, prefix)
-    _check_cluster(applicant, cluster)
     row = yield from _row(prefix + MEMBERS + applicant.node)
     known = None if row is None else decoded(MemberRecord, row.key, row.value)
     mark = applicant.mark or FolderMark(cluster.id, applicant.node, applicant.new_disk_id)
@@ -146,6 +148,7 @@ def joining(applicant: Applicant) -> JoinSteps:
         _check_member(applicant, mark, known, live)
     elif applicant.mark is not None:
         _check_forgotten(applicant, (yield from _row(prefix + FORGOTTEN + mark.disk_id)))
+        _check_never_joined(applicant)
     if applicant.brought is not None:
         yield from _checked(applicant.cluster, applicant.brought, prefix + DEFINITIONS)
     if applicant.mark is None:
@@ -236,12 +239,16 @@ def _cluster(applicant: Applicant, prefix: str) -> Generator[Asked, Answer, Clus
     _check_clock(page.ahead_s)
     row = next((row for row in page.rows if row.key == prefix + CLUSTER), None)
     if row is not None:
-        return decoded(ClusterRecord, row.key, row.value)
+        found = decoded(ClusterRecord, row.key, row.value)
+        _check_cluster(applicant, found)
+        if applicant.seen is not None:
+            require_later(applicant.seen, found, page.revision)
+        return found
     if applicant.mark is not None:
         raise ClusterRefused(
             f"the data folder belongs to a cluster that etcd doesn't have: there is no cluster"
-            f" {applicant.cluster!r} in it. Name the cluster's own etcd with --etcd, or restore the"
-            " metadata if etcd has lost it"
+            f" {applicant.cluster!r} in it. Name the cluster's own etcd with --etcd; if etcd has"
+            " lost its metadata, restore it by `mqkit cluster restore-metadata`"
         )
     cluster = ClusterRecord(
         applicant.new_id, FEATURE_LEVEL, applicant.secret_fingerprint, applicant.wall_ms
@@ -322,6 +329,16 @@ def _check_forgotten(applicant: Applicant, forgotten: Row | None) -> None:
         raise ClusterRefused(
             f"the node {applicant.node!r} was forgotten by the cluster {applicant.cluster!r}, and"
             " what its data folder has is lost to it: to join anew, start it with a new folder"
+        )
+
+
+def _check_never_joined(applicant: Applicant) -> None:
+    if applicant.seen is not None:
+        raise ClusterRefused(
+            f"the metadata of {applicant.cluster!r} in etcd does not have the node"
+            f" {applicant.node!r}, which was a member: it was restored from an older copy. Nothing"
+            " of the data folder is dropped: restore a later copy, or, with all nodes stopped, what"
+            " a folder has by `mqkit cluster restore-metadata`"
         )
 
 

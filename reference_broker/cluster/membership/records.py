@@ -21,12 +21,16 @@ that of a cluster when all of its nodes have the version."""
 @dataclass(frozen=True, slots=True)
 class ClusterRecord:
     """``cluster``: made by the founder. ``secret_fingerprint`` is of the secret that nodes know
-    each other by; it does not tell the secret."""
+    each other by; it does not tell the secret. ``history`` is the number of times that the metadata
+    was lost, and restored from the copy of a data folder: at ``restored_from``, a revision of the
+    history before."""
 
     id: str
     feature_level: int
     secret_fingerprint: str
     founded_at_ms: int
+    history: int = 0
+    restored_from: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,10 @@ COUNT = "count"
 DELAYS = "~delays"
 CLOCK = "~clock"
 NODE_MARK = "cluster_node"
-"""The mark of the folder of a node of a cluster, whose definitions are elsewhere."""
+"""The mark of the folder of a node of a cluster, whose definitions are elsewhere; and how much of
+them it has seen."""
+NODE_COPY = "cluster_copy"
+"""A copy of what is elsewhere."""
 
 _PREFIXES_KEPT = 1_024
 """Of kinds and virtual hosts: a queue may go with a hundred thousand bindings, each with a key."""

@@ -25,6 +25,7 @@ from reference_broker.cluster.definitions.brought import (
 from reference_broker.cluster.definitions.node_definitions import NodeDefinitions
 from reference_broker.cluster.definitions.shared_definitions import SharedDefinitions
 from reference_broker.cluster.link.link import Link
+from reference_broker.cluster.membership.folder_copy import FolderCopy
 from reference_broker.cluster.membership.folder_mark import (
     KEY,
     FolderMark,
@@ -33,6 +34,7 @@ from reference_broker.cluster.membership.folder_mark import (
 )
 from reference_broker.cluster.membership.joining import Joined
 from reference_broker.cluster.membership.records import NodeState
+from reference_broker.cluster.membership.seen_metadata import seen_in
 from reference_broker.cluster.mesh import LaneUser
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import MEMBERS
@@ -45,7 +47,13 @@ from reference_broker.core.base.ids import is_of_cluster
 from reference_broker.core.broker import Broker
 from reference_broker.core.definition_kinds import refuse_unknown_kinds
 from reference_broker.core.exchange.definitions import decode_queue
-from reference_broker.core.journal.definition_keys import INNER_QUEUES, QUEUE, QUEUE_SEEN
+from reference_broker.core.journal.definition_keys import (
+    INNER_QUEUES,
+    NODE_COPY,
+    NODE_MARK,
+    QUEUE,
+    QUEUE_SEEN,
+)
 from reference_broker.core.journal.definition_store import Change
 from reference_broker.core.work.budget import Budget
 from reference_broker.core.work.task import Steps
@@ -56,6 +64,9 @@ from reference_broker.runtime.disk.journal_driver import DiskDriver
 
 _SET_UP = (access_definition.SET_UP, access_definition.VHOST, access_definition.USER)
 """The kinds of which a broker has one that somebody has set up."""
+
+_OF_NODE = (NODE_MARK, NODE_COPY)
+"""The kinds of what a node's folder alone has."""
 
 _log = logging.getLogger(__name__)
 
@@ -105,7 +116,9 @@ class BrokerNode:
         self.work: Works = broker.work
         self.budget: Budget = broker.budget
         definitions = driver.held_definitions
-        refuse_unknown_kinds((key for key in definitions if key != KEY), broker.version)
+        refuse_unknown_kinds(
+            (key for key in definitions if key.partition("/")[0] not in _OF_NODE), broker.version
+        )
         self._brought = shared_part(definitions)
         self._changes = changes_of(self._brought)
         brought = BroughtDefinitions(self._brought, driver.holds_messages_of)
@@ -113,6 +126,7 @@ class BrokerNode:
             self.config,
             self,
             mark=mark_in(definitions),
+            seen=seen_in(definitions),
             run=broker.journal.epoch,
             position=broker.journal.synced,
             brought=brought if self._brought else None,
@@ -167,6 +181,7 @@ class BrokerNode:
 
     def made(self, node: ClusterNode) -> None:
         """Have the broker follow the node's view."""
+        self._copy = FolderCopy(self._broker.journal, node.view)
         homes = self._queue_links
         self._definitions = NodeDefinitions(
             self._broker, self.shared, node, homes, self.after, _log.warning
@@ -186,6 +201,7 @@ class BrokerNode:
         """Give ids of this run to what is declared here, and to what the folder brings, unless this
         is the node that may bring its own."""
         self._broker.ids.take_block(joined.id_block)
+        self._copy.begin(joined.cluster.history, self._driver.held_definitions)
         self._queue_links.join(joined.member.number)
         if joined.lost_disk_id is not None:
             _log.warning(
@@ -226,6 +242,7 @@ class BrokerNode:
     # Between the whole view and the first moment at which others see the node
 
     def _prepared(self) -> Steps:
+        yield from self._copy.tidied(self.budget)
         node, report = self._node, self._waits
         bringing = Bringing(node.view, self.shared, self._is_there, self.after, report)
         while not bringing.is_set_up and self._is_there():

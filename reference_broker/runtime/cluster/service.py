@@ -16,6 +16,7 @@ from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.forgetting import Forgetting
 from reference_broker.cluster.membership.joining import Applicant, Brought, FolderMark, Joined
 from reference_broker.cluster.membership.members import Members
+from reference_broker.cluster.membership.seen_metadata import SeenMetadata
 from reference_broker.cluster.mesh import LaneUser, Mesh
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import MEMBERS
@@ -112,9 +113,10 @@ class ServiceHost(Protocol):
 
 
 class ClusterService:
-    """The node that ``config`` describes. Its data folder has the ``mark``, if any, was opened
-    ``run`` times, its log ends at ``position``, and what is ``brought`` with it was a single
-    node's. ``peers`` are the other nodes, as the management API asks them."""
+    """The node that ``config`` describes. Its data folder has the ``mark``, and has ``seen``
+    metadata, if any; it was opened ``run`` times, its log ends at ``position``, and what is
+    ``brought`` with it was a single node's. ``peers`` are the other nodes, as the management API
+    asks them."""
 
     node: ClusterNode
     mesh: Mesh
@@ -126,6 +128,7 @@ class ClusterService:
         host: ServiceHost,
         *,
         mark: FolderMark | None,
+        seen: SeenMetadata | None = None,
         run: int,
         position: int,
         brought: Brought | None = None,
@@ -133,6 +136,7 @@ class ClusterService:
         self._config = config
         self._host = host
         self._mark = mark
+        self._seen = seen
         self._run = run
         self._position = position
         self._brought = brought
@@ -216,6 +220,7 @@ class ClusterService:
             new_disk_id=uuid.uuid4().hex,
             wall_ms=self._host.now_wall_ms(),
             brought=self._brought,
+            seen=self._seen,
         )
 
     # The owner of the node

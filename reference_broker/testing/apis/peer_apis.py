@@ -60,7 +60,14 @@ class PeerApi:
         mesh = mesh_node.mesh
         self.view, self.live_nodes = mesh_node.view, mesh_node.live_nodes
         self.proposals = Proposals(
-            self.etcd, "", self.view, mesh_node.net.clock.after, name, 1, lambda: None
+            self.etcd,
+            "",
+            self.view,
+            mesh_node.net.clock.after,
+            name,
+            1,
+            lambda: None,
+            lambda *_: None,
         )
         self.proposals.begin()
         self.etcd.answer(Won(1))

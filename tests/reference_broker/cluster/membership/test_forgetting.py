@@ -39,7 +39,9 @@ class Node:
         self.view.follow(MEMBERS, members)
         self.links: dict[str, object] = {}
         self.queues = {"b": 0}
-        self.proposals = Proposals(self.etcd, "", self.view, clock.after, "a", 1, lambda: None)
+        self.proposals = Proposals(
+            self.etcd, "", self.view, clock.after, "a", 1, lambda: None, lambda *_: None
+        )
         self.forgetting = Forgetting(
             self, members.by_name, self.links, lambda node: self.queues[node]
         )

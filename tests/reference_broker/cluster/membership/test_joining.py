@@ -36,6 +36,7 @@ from reference_broker.cluster.membership.records import (
     NodeState,
     encoded,
 )
+from reference_broker.cluster.membership.seen_metadata import SeenMetadata
 from reference_broker.errors import ClusterRefused, Corrupt
 
 P = "/mqkit/prod/"
@@ -174,6 +175,10 @@ def test_a_member_that_starts_again_keeps_its_number() -> None:
     assert rows.mark is None
 
 
+def test_a_member_that_has_seen_no_more_than_etcd_has_joins() -> None:
+    assert _founded().join(replace(NEW, mark=MARK, seen=SeenMetadata(0, 5))).member.number == 1
+
+
 def test_an_empty_folder_under_a_name_that_is_free_takes_its_place() -> None:
     joined = _founded().join(replace(NEW, new_disk_id="d9"))
     assert (joined.member.number, joined.member.disk_id) == (1, "d9")
@@ -197,6 +202,12 @@ REFUSED = [
     (_founded(live__a=_live(3)), replace(NEW, new_disk_id="d9"), "'a' is taken"),
     (_founded(), replace(NEW, mark=FolderMark("c1", "a", "d0")), "was replaced"),
     (_founded(), replace(NEW, mark=MARK, run=3), "older image"),
+    (
+        _founded(),
+        replace(NEW, mark=MARK, seen=SeenMetadata(0, 6)),
+        "etcd is at revision 5, and this data folder has seen 6",
+    ),
+    (_founded(None), replace(NEW, mark=MARK, seen=SeenMetadata(0, 4)), "which was a member"),
     (_founded(), replace(NEW, mark=MARK, position=649), "older image"),
     (_founded(None, next__node=b"65536"), NEW, f"has had {NODES_EVER_MAX} nodes"),
 ]

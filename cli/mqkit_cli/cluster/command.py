@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mqkit_cli.cluster.restoring import restore_metadata
 from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note
 
@@ -34,9 +35,7 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def _group() -> None:
-    """A group of commands, though it has one so far."""
+app.command()(restore_metadata)
 
 
 @app.command()

@@ -3,13 +3,15 @@ where etcd has lost its own, and from nothing else. Nobody routes or starts by i
 
     cluster_copy/<key>   | revision u64 | created u64 | the value in etcd |
 
-Left out is what goes with a node or a run: keys on a lease, and the numbers of proposals.
+Left out is what goes with a run of a node: keys on a lease. The numbers of proposals are in it, as
+there is one in each transaction that changes a definition: metadata in which one is lower was
+restored from an older copy, though its revision may have passed what the folder has seen.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from reference_broker.cluster.coordinator import Event, Row
@@ -20,6 +22,7 @@ from reference_broker.cluster.membership.seen_metadata import (
     seen_in,
 )
 from reference_broker.cluster.metadata.keys import LIVE, PROPOSALS
+from reference_broker.cluster.metadata.proposal import SeenProposal, seen_proposal
 from reference_broker.cluster.metadata.view import View
 from reference_broker.core.journal.definition_keys import NODE_COPY
 from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
@@ -28,7 +31,6 @@ from reference_broker.errors import Corrupt
 
 _PREFIX = f"{NODE_COPY}/"
 _HEAD = struct.Struct(">QQ")
-_PASSING = (LIVE, PROPOSALS)
 
 
 class Folder(Protocol):
@@ -63,7 +65,7 @@ class FolderCopy:
 
     def changed(self, event: Event) -> None:
         """See :class:`~reference_broker.cluster.metadata.view.Follower`."""
-        if event.key.startswith(_PASSING):
+        if event.key.startswith(LIVE):
             return
         if event.lease:
             self._leased[event.key] = None
@@ -103,6 +105,21 @@ def copy_in(definitions: Mapping[str, bytes]) -> CopiedMetadata | None:
     :exc:`Corrupt`."""
     seen = seen_in(definitions)
     return None if seen is None else CopiedMetadata(seen, tuple(_rows(definitions)))
+
+
+def proposals_in(definitions: Mapping[str, bytes]) -> dict[str, SeenProposal]:
+    """The last proposal that a folder with these definitions has seen of each node, by its name.
+    Raises :exc:`Corrupt`."""
+    return last_proposals(_rows(definitions))
+
+
+def last_proposals(rows: Iterable[Row]) -> dict[str, SeenProposal]:
+    """The last proposal of each node in ``rows``, by its name. Raises :exc:`Corrupt`."""
+    return {
+        row.key.removeprefix(PROPOSALS): seen_proposal(row)
+        for row in rows
+        if row.key.startswith(PROPOSALS)
+    }
 
 
 def _rows(definitions: Mapping[str, bytes]) -> Iterator[Row]:

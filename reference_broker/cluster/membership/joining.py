@@ -7,8 +7,8 @@ attempt, and a request that arrives late finds its compare broken.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, TypeAlias
 
 from reference_broker.cluster.coordinator import (
@@ -33,7 +33,11 @@ from reference_broker.cluster.membership.records import (
     decoded,
     encoded,
 )
-from reference_broker.cluster.membership.seen_metadata import SeenMetadata, require_later
+from reference_broker.cluster.membership.seen_metadata import (
+    NOTHING_IS_DROPPED,
+    SeenMetadata,
+    require_later,
+)
 from reference_broker.cluster.metadata.keys import (
     CLUSTER,
     DEFINITIONS,
@@ -45,6 +49,7 @@ from reference_broker.cluster.metadata.keys import (
     PROPOSALS,
     cluster_prefix,
 )
+from reference_broker.cluster.metadata.proposal import SeenProposal, seen_proposal
 from reference_broker.errors import ClusterRefused, Corrupt
 
 NODE_NUMBERS = NEXT_NUMBERS + "node"
@@ -90,7 +95,7 @@ class Applicant:
     that was in no cluster; ``brought`` are the definitions that are still in it. ``new_id`` and
     ``new_disk_id`` are for a cluster that it founds, and for a folder without a mark. These and
     ``start_id`` are random, and the same in each attempt. ``seen`` is the latest metadata that the
-    folder has seen."""
+    folder has seen, and ``proposals`` the last ones in it, by node."""
 
     cluster: str
     node: str
@@ -105,6 +110,7 @@ class Applicant:
     new_disk_id: str
     wall_ms: int
     seen: SeenMetadata | None = None
+    proposals: Mapping[str, SeenProposal] = field(default_factory=dict)
     brought: Brought | None = None
 
 
@@ -243,6 +249,8 @@ def _cluster(applicant: Applicant, prefix: str) -> Generator[Asked, Answer, Clus
         _check_cluster(applicant, found)
         if applicant.seen is not None:
             require_later(applicant.seen, found, page.revision)
+            if applicant.seen.history == found.history:
+                yield from _require_proposals(applicant, prefix)
         return found
     if applicant.mark is not None:
         raise ClusterRefused(
@@ -256,6 +264,18 @@ def _cluster(applicant: Applicant, prefix: str) -> Generator[Asked, Answer, Clus
     key = prefix + CLUSTER
     yield from _won(Transaction((Compare(key, 0),), (Put(key, encoded(cluster)),)))
     return cluster
+
+
+def _require_proposals(applicant: Applicant, prefix: str) -> Generator[Asked, Answer, None]:
+    """Each change of a definition has raised the number of a node: raise :exc:`ClusterRefused`
+    where one is lower than the folder has seen. A node that was forgotten has none any more."""
+    for node, seen in applicant.proposals.items():
+        row = yield from _row(prefix + PROPOSALS + node)
+        if row is not None and seen_proposal(row) < seen:
+            raise ClusterRefused(
+                f"etcd has another history than this data folder has seen: a change of"
+                f" {node!r} is not in it. It was restored from an older copy. {NOTHING_IS_DROPPED}"
+            )
 
 
 def _check_clock(ahead_s: float) -> None:
@@ -336,9 +356,8 @@ def _check_never_joined(applicant: Applicant) -> None:
     if applicant.seen is not None:
         raise ClusterRefused(
             f"the metadata of {applicant.cluster!r} in etcd does not have the node"
-            f" {applicant.node!r}, which was a member: it was restored from an older copy. Nothing"
-            " of the data folder is dropped: restore a later copy, or, with all nodes stopped, what"
-            " a folder has by `mqkit cluster restore-metadata`"
+            f" {applicant.node!r}, which was a member: it was restored from an older copy."
+            f" {NOTHING_IS_DROPPED}"
         )
 
 

@@ -7,7 +7,7 @@ it was restored from an older copy, or is another cluster's: to begin with it wo
 messages of the queues that it lacks.
 
 Metadata that was lost is written anew from the copy of a folder
-(:mod:`~reference_broker.cluster.membership.restoring`), and its revisions begin anew: that is the
+(:mod:`~reference_broker.cluster.definitions.restoring`), and its revisions begin anew: that is the
 next *history*. The cluster's record says which revision of the one before it began with.
 """
 
@@ -23,6 +23,12 @@ from reference_broker.errors import ClusterRefused, Corrupt
 
 KEY = f"{NODE_MARK}/seen"
 VERSION = 1
+
+NOTHING_IS_DROPPED = (
+    "Nothing of the folder is dropped: restore a later copy, or, with all nodes stopped, what the"
+    " folder has that has seen most, by `mqkit cluster restore-metadata`"
+)
+"""The end of a refusal: what an operator can do."""
 
 _LAYOUT = struct.Struct(">BIQ")
 
@@ -57,8 +63,7 @@ def require_later(seen: SeenMetadata, cluster: ClusterRecord, revision: int) -> 
     if seen.history == cluster.history and seen.revision > revision:
         raise ClusterRefused(
             f"etcd is at revision {revision}, and this data folder has seen {seen.revision}: it was"
-            " restored from an older copy. Nothing of the folder is dropped: restore a later copy,"
-            " or, with all nodes stopped, what a folder has by `mqkit cluster restore-metadata`"
+            f" restored from an older copy. {NOTHING_IS_DROPPED}"
         )
     is_of_next = seen.history == cluster.history - 1
     if seen.history != cluster.history and not (
@@ -67,6 +72,5 @@ def require_later(seen: SeenMetadata, cluster: ClusterRecord, revision: int) -> 
         raise ClusterRefused(
             f"the metadata in etcd was restored from revision {cluster.restored_from}, history"
             f" {cluster.history - 1}, and this data folder has seen revision {seen.revision},"
-            f" history {seen.history}. Nothing of the folder is dropped: restore from the folder"
-            " that has seen most, by `mqkit cluster restore-metadata` with all nodes stopped"
+            f" history {seen.history}. {NOTHING_IS_DROPPED}"
         )

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reference_broker.cluster.coordinator import (
     CHANGES_MAX,
     TRANSACTION_BYTES_MAX,
     Compare,
     Delete,
+    Event,
     InDoubt,
     Lost,
     Put,
     Refused,
+    Row,
     Won,
 )
 from reference_broker.core.base.deadlines import Deadline
+from reference_broker.errors import Corrupt
 
 PROPOSAL_CHANGES_MAX = CHANGES_MAX - 1
 """Changes of one proposal, and compares: its transaction has one more of either, which numbers
@@ -24,6 +28,27 @@ it."""
 
 PROPOSAL_BYTES_MAX = TRANSACTION_BYTES_MAX - 1024
 """Octets of the keys and values of one proposal; the rest is for what numbers its transaction."""
+
+
+class SeenProposal(NamedTuple):
+    """A value of ``proposals/<node>``: the number of the node's transaction in its run. Among all
+    that the key ever has they rise: its runs begin anew when it was ``created`` anew."""
+
+    created: int
+    run: int
+    number: int
+
+
+def seen_proposal(row: Row | Event) -> SeenProposal:
+    """The proposal in ``row``, which has a value. Raises :exc:`Corrupt`."""
+    try:
+        run, number = (row.value or b"").decode().split()
+        return SeenProposal(row.created, int(run), int(number))
+    except ValueError:
+        raise Corrupt(
+            f"the value of {row.key!r} is no number of a proposal: {row.value!r}"
+        ) from None
+
 
 Answered = Won | Lost | Refused | InDoubt
 

@@ -39,7 +39,7 @@ from reference_broker.cluster.coordinator import (
     Won,
 )
 from reference_broker.cluster.metadata.keys import PROPOSALS
-from reference_broker.cluster.metadata.proposal import Answered, Batch, Proposal
+from reference_broker.cluster.metadata.proposal import Answered, Batch, Proposal, seen_proposal
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.pause import Pause, Timer
 from reference_broker.core.base.transitions import TransitionTable
@@ -193,9 +193,9 @@ class Proposals:
         """See :class:`~reference_broker.cluster.metadata.view.Follower`: the node's own key."""
         if event.key != self._key or event.value is None:
             return
-        run, number = event.value.decode().split()
-        self._seen = (int(run), int(number), event.revision)
-        if int(run) > self._run and self.state is not ProposalsState.ENDED:
+        _, run, number = seen_proposal(event)
+        self._seen = (run, number, event.revision)
+        if run > self._run and self.state is not ProposalsState.ENDED:
             self.end("another run of this node has begun")
             self._replaced()
 

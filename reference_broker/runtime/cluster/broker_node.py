@@ -25,7 +25,7 @@ from reference_broker.cluster.definitions.brought import (
 from reference_broker.cluster.definitions.node_definitions import NodeDefinitions
 from reference_broker.cluster.definitions.shared_definitions import SharedDefinitions
 from reference_broker.cluster.link.link import Link
-from reference_broker.cluster.membership.folder_copy import FolderCopy
+from reference_broker.cluster.membership.folder_copy import FolderCopy, proposals_in
 from reference_broker.cluster.membership.folder_mark import (
     KEY,
     FolderMark,
@@ -127,6 +127,7 @@ class BrokerNode:
             self,
             mark=mark_in(definitions),
             seen=seen_in(definitions),
+            proposals=proposals_in(definitions),
             run=broker.journal.epoch,
             position=broker.journal.synced,
             brought=brought if self._brought else None,

@@ -21,7 +21,7 @@ def cluster_config(
     return ClusterConfig(
         cluster=settings.name,
         node=node,
-        etcd=_etcd_config(settings.etcd),
+        etcd=etcd_config(settings.etcd),
         secret=Secret(_line(settings.secret_file, "the cluster's secret").encode()),
         listen=settings.listen,
         advertise=settings.advertise,
@@ -31,7 +31,8 @@ def cluster_config(
     )
 
 
-def _etcd_config(settings: EtcdSettings) -> EtcdConfig:
+def etcd_config(settings: EtcdSettings) -> EtcdConfig:
+    """The configuration of the client of etcd. Blocks and raises as :func:`cluster_config` does."""
     password = None
     if settings.password_file is not None:
         password = _line(settings.password_file, "the password for etcd")

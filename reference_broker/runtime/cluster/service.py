@@ -6,8 +6,9 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from reference_broker.cluster.link.hello import Purpose
@@ -20,6 +21,7 @@ from reference_broker.cluster.membership.seen_metadata import SeenMetadata
 from reference_broker.cluster.mesh import LaneUser, Mesh
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import MEMBERS
+from reference_broker.cluster.metadata.proposal import SeenProposal
 from reference_broker.cluster.node import ClusterNode
 from reference_broker.cluster.questions.peers import Peers
 from reference_broker.core.base.deadlines import Deadline
@@ -114,9 +116,9 @@ class ServiceHost(Protocol):
 
 class ClusterService:
     """The node that ``config`` describes. Its data folder has the ``mark``, and has ``seen``
-    metadata, if any; it was opened ``run`` times, its log ends at ``position``, and what is
-    ``brought`` with it was a single node's. ``peers`` are the other nodes, as the management API
-    asks them."""
+    metadata, if any, with the ``proposals`` of nodes; it was opened ``run`` times, its log ends at
+    ``position``, and what is ``brought`` with it was a single node's. ``peers`` are the other
+    nodes, as the management API asks them."""
 
     node: ClusterNode
     mesh: Mesh
@@ -129,6 +131,7 @@ class ClusterService:
         *,
         mark: FolderMark | None,
         seen: SeenMetadata | None = None,
+        proposals: Mapping[str, SeenProposal] = MappingProxyType({}),
         run: int,
         position: int,
         brought: Brought | None = None,
@@ -137,6 +140,7 @@ class ClusterService:
         self._host = host
         self._mark = mark
         self._seen = seen
+        self._proposals = proposals
         self._run = run
         self._position = position
         self._brought = brought
@@ -221,6 +225,7 @@ class ClusterService:
             wall_ms=self._host.now_wall_ms(),
             brought=self._brought,
             seen=self._seen,
+            proposals=self._proposals,
         )
 
     # The owner of the node

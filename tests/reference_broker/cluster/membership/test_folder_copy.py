@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from reference_broker.cluster.coordinator import Event, Row
-from reference_broker.cluster.membership.folder_copy import CopiedMetadata, FolderCopy, copy_in
+from reference_broker.cluster.membership.folder_copy import (
+    CopiedMetadata,
+    FolderCopy,
+    copy_in,
+    proposals_in,
+)
 from reference_broker.cluster.membership.seen_metadata import SeenMetadata
+from reference_broker.cluster.metadata.proposal import SeenProposal
 from reference_broker.cluster.metadata.view import View
 from reference_broker.core.work.budget import DECLARATION_UNITS, Budget
 from reference_broker.errors import Corrupt
@@ -69,11 +75,17 @@ def test_a_folder_that_has_seen_nothing_has_no_copy() -> None:
     assert copy_in({"queue/%2F/q": b""}) is None
 
 
+def test_the_numbers_of_proposals_are_in_it() -> None:
+    folder = Folder()
+    folder.see(Event("proposals/a", b"3 17", 9, 0, 4))
+    folder.see(_event(QUEUE, 10))
+    assert proposals_in(folder.definitions) == {"a": SeenProposal(4, 3, 17)}
+
+
 def test_what_goes_with_a_node_is_left_out() -> None:
     folder = Folder()
     folder.see(
         _event("live/a", 2, lease=7),
-        _event("proposals/a", 3),
         _event("def/queue/%2F/exclusive", 4, lease=7),
     )
     folder.see(Event("def/queue/%2F/exclusive", None, 5), Event("live/a", None, 5))

@@ -37,6 +37,7 @@ from reference_broker.cluster.membership.records import (
     encoded,
 )
 from reference_broker.cluster.membership.seen_metadata import SeenMetadata
+from reference_broker.cluster.metadata.proposal import SeenProposal
 from reference_broker.errors import ClusterRefused, Corrupt
 
 P = "/mqkit/prod/"
@@ -179,6 +180,24 @@ def test_a_member_that_has_seen_no_more_than_etcd_has_joins() -> None:
     assert _founded().join(replace(NEW, mark=MARK, seen=SeenMetadata(0, 5))).member.number == 1
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        _founded(proposals__b=b"3 17"),
+        _founded(proposals__b=b"4 1"),
+        _founded(),  # b was forgotten
+        _founded(cluster=encoded(replace(CLUSTER, history=1, restored_from=5))),
+    ],
+)
+def test_a_member_whose_proposals_etcd_has_joins(rows: Rows) -> None:
+    assert rows.join(OVERTAKEN).member.number == 1
+
+
+def test_a_name_that_began_anew_has_lower_runs() -> None:
+    seen = replace(OVERTAKEN, proposals={"b": SeenProposal(-1, 9, 17)})
+    assert _founded(proposals__b=b"1 1").join(seen).member.number == 1
+
+
 def test_an_empty_folder_under_a_name_that_is_free_takes_its_place() -> None:
     joined = _founded().join(replace(NEW, new_disk_id="d9"))
     assert (joined.member.number, joined.member.disk_id) == (1, "d9")
@@ -188,6 +207,11 @@ def test_an_empty_folder_under_a_name_that_is_free_takes_its_place() -> None:
 def _live(run: int) -> bytes:
     return encoded(LiveRecord(run, NodeState.UP, "127.0.0.1:25672"))
 
+
+OVERTAKEN = replace(
+    NEW, mark=MARK, seen=SeenMetadata(0, 5), proposals={"b": SeenProposal(0, 3, 17)}
+)
+"""A folder whose revision etcd has reached again since it was restored from an older copy."""
 
 REFUSED = [
     (_founded(), replace(NEW, secret_fingerprint="bad"), "--cluster-secret-file"),
@@ -208,6 +232,7 @@ REFUSED = [
         "etcd is at revision 5, and this data folder has seen 6",
     ),
     (_founded(None), replace(NEW, mark=MARK, seen=SeenMetadata(0, 4)), "which was a member"),
+    (_founded(proposals__b=b"3 16"), OVERTAKEN, "a change of 'b' is not in it"),
     (_founded(), replace(NEW, mark=MARK, position=649), "older image"),
     (_founded(None, next__node=b"65536"), NEW, f"has had {NODES_EVER_MAX} nodes"),
 ]

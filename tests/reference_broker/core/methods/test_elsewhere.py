@@ -119,6 +119,19 @@ def test_a_grant_is_renewed_when_half_of_it_has_come(nodes: Nodes) -> None:
     assert granted == [WINDOW_MESSAGES * 3 // 2, WINDOW_MESSAGES * 2]
 
 
+@pytest.mark.parametrize("prefetch", [0, 50])
+def test_a_grant_is_renewed_when_half_of_its_octets_have_come(nodes: Nodes, prefetch: int) -> None:
+    nodes.consume(prefetch)
+    nodes.asks()
+    size = WINDOW_BYTES // 4
+    granted = []
+    for number in range(1, 9):
+        nodes.deliver(number, b"x" * size)
+        nodes.client.output()
+        granted += [asked[3] for asked in nodes.asks()]
+    assert granted == [WINDOW_BYTES + part * size for part in (2, 4, 6, 8)]
+
+
 @pytest.mark.parametrize(
     ("method", "how"),
     [

@@ -113,9 +113,13 @@ class Attachment:
         self._delivered_bytes = self._granted_bytes = 0
 
     def begin(self) -> None:
-        """Let the consumer get messages from now on."""
+        """Let the consumer get messages from now on. One that was taken, and gone before anybody
+        could be told, is cancelled."""
         self.is_begun = True
-        self._queue.wake(self._consumer)
+        if self.state is AttachmentState.OVER:
+            self._consumer.cancelled_by_broker()
+        else:
+            self._queue.wake(self._consumer)
 
     def leave(self) -> None:
         """Have the consumer leave. It asks for nothing more, and gets what is under way to it,
@@ -179,7 +183,6 @@ class Attachment:
 
     def gone(self) -> None:
         self._queue.over(self._consumer)
-        self._waiting.clear()
         self._move(AttachmentEvent.GONE)
         self.changed.happened()
         self._consumer.cancelled_by_broker()
@@ -260,9 +263,8 @@ class Attachment:
         """Have the home send as much as there is room for. A grant costs a frame, so none goes
         while more than half of the last one is still to come, of messages and of octets."""
         room = min(self._consumer.room(), WINDOW_MESSAGES)
-        granted = self._granted
-        messages = max(self._given + room, granted)
-        few = messages > granted and granted - self._arrived <= room // 2
+        messages = self._given + room
+        few = messages > self._granted and self._granted - self._arrived <= room // 2
         octets_left = self._granted_bytes - self._delivered_bytes
         if few or (messages > self._arrived and octets_left <= WINDOW_BYTES // 2):
             self._send_grant(messages)

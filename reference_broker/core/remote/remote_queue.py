@@ -235,7 +235,7 @@ class RemoteQueue(Queue):
         return counts
 
     def _begin_question(self) -> None:
-        """What was settled before goes before."""
+        """Tell the home what was settled before: it goes before."""
         self.require_home()
         self.renew()
         self.settlements.send(self.home, self.id)

@@ -1,0 +1,127 @@
+"""A consumer's attachment at the home of its queue: what it hands out, and what it gives back."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from mqkit.wire.methods import (
+    BasicAck,
+    BasicCancel,
+    BasicCancelOk,
+    BasicConsume,
+    BasicConsumeOk,
+    BasicDeliver,
+    BasicQos,
+    QueueDeclare,
+)
+from reference_broker.core.queue.removal import NO_CONTENT
+from reference_broker.core.remote.attachment import WINDOW_BYTES
+from reference_broker.core.remote.ports import Settlement
+from reference_broker.testing.homes.scripted_nodes import ScriptedNodes, content
+
+
+@pytest.fixture
+def nodes() -> ScriptedNodes:
+    return ScriptedNodes()
+
+
+def fill_the_socket(nodes: ScriptedNodes) -> None:
+    """Have the client stop reading."""
+    nodes.deliver(1, b"x" * nodes.client.connection.delivery_limit)
+    assert not nodes.client.connection.output_size < nodes.client.connection.delivery_limit
+
+
+def bodies(nodes: ScriptedNodes) -> list[bytes]:
+    nodes.lone.complete()
+    return [each.body for each in nodes.client.received() if isinstance(each.method, BasicDeliver)]
+
+
+@pytest.mark.parametrize("comes", ["before the leave", "behind it"])
+def test_what_comes_without_acks_is_handed_out_though_nobody_reads(
+    nodes: ScriptedNodes, comes: str
+) -> None:
+    """The home has it no more, so it can't go back."""
+    nodes.consume(no_ack=True)
+    fill_the_socket(nodes)
+    if comes == "before the leave":
+        nodes.deliver(2, b"waits")
+        nodes.ask(BasicCancel("tag"))
+    else:
+        nodes.ask(BasicCancel("tag"))
+        nodes.deliver_run(2, b"waits")
+    assert bodies(nodes)[1:] == [b"waits"]
+    assert Settlement.UNSEEN not in [asked[2] for asked in nodes.asks() if asked[0] == "settle"]
+
+
+def test_what_comes_without_acks_waits_while_others_have_used_up_the_prefetch(
+    nodes: ScriptedNodes,
+) -> None:
+    nodes.ask(BasicQos(prefetch_count=1, global_=True), QueueDeclare("here"))
+    nodes.consume(no_ack=True)
+    nodes.ask(BasicConsume("here", "other"))
+    nodes.client.publish("here", b"holds the room")
+    assert bodies(nodes) == [b"holds the room"]
+    nodes.deliver(1, b"waits")
+    assert bodies(nodes) == []
+    nodes.ask(BasicAck(1))
+    assert bodies(nodes) == [b"waits"]
+    assert {asked[0] for asked in nodes.asks()} == {"attach", "grant"}
+
+
+def test_no_octets_are_granted_where_no_message_is(nodes: ScriptedNodes) -> None:
+    nodes.consume(prefetch=2)
+    nodes.asks()
+    size = WINDOW_BYTES * 3 // 4
+    granted = []
+    for number in (1, 2):
+        nodes.deliver(number, b"x" * size)
+        assert len(bodies(nodes)) == 1
+        nodes.client.resume_writing()
+        granted += nodes.asks()
+    assert granted == [("grant", 1, 2, size + WINDOW_BYTES)]
+
+
+def test_a_run_is_handed_out_as_leases_that_hold_no_message(nodes: ScriptedNodes) -> None:
+    nodes.consume(prefetch=2)
+    nodes.deliver_run(5, b"1", b"2", b"3")
+    assert bodies(nodes) == [b"1", b"2"]
+    assert list(nodes.queue.leases) == [5, 6]
+    assert all(lease.content is NO_CONTENT for lease in nodes.queue.leases.values())
+
+
+def test_what_was_handed_out_before_is_marked_among_what_was_not(nodes: ScriptedNodes) -> None:
+    nodes.consume(prefetch=5)
+    give = nodes.taker.deliver
+    again = [False, True, False, True, True]
+    nodes.take(*[partial(give, 5 + n, it, content(b"x")) for n, it in enumerate(again)])
+    assert [delivered.redelivered for delivered in nodes.hears()] == again
+    assert nodes.queue.redelivered_count == 3
+
+
+def test_nothing_that_waited_is_handed_out_or_settled_when_the_queue_is_gone(
+    nodes: ScriptedNodes,
+) -> None:
+    nodes.consume()
+    fill_the_socket(nodes)
+    nodes.deliver(2)
+    nodes.asks()
+    nodes.take(nodes.taker.gone)
+    nodes.hears()
+    nodes.client.resume_writing()
+    assert (nodes.hears(), nodes.asks()) == ([], [])
+
+
+@pytest.mark.parametrize("first", ["attached", "nothing"])
+def test_a_consumer_whose_queue_goes_as_it_comes_is_cancelled(
+    nodes: ScriptedNodes, first: str
+) -> None:
+    nodes.ask(BasicConsume("q", "tag"))
+    before = [nodes.taker.attached] if first == "attached" else []
+    nodes.take(*before, nodes.taker.gone)
+    assert nodes.hears() == [BasicConsumeOk("tag"), BasicCancel("tag", nowait=True)]
+    nodes.ask(BasicCancel("tag"))
+    assert nodes.hears() == [BasicCancelOk("tag")]
+    assert not nodes.queue.consumers
+    assert [asked[0] for asked in nodes.asks()] == ["attach"]

@@ -140,8 +140,7 @@ class RemoteQueue(Queue):
         """Send the settlements of the input, and hand out what has come. False when the budget is
         spent before the end."""
         self.renew()
-        if self.home.is_up:
-            self.settlements.send(self.home, self.id)
+        self.settlements.send(self.home, self.id)
         if self.deleted:
             return True
         woken = self.rotation.woken

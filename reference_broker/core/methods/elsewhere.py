@@ -89,7 +89,7 @@ def get_elsewhere(channel: Channel, queue: RemoteQueue, method: BasicGet) -> Non
     def answer() -> None:
         lease, left = found[0]
         if channel.state is not ChannelState.OPEN:
-            if lease is not None and not method.no_ack:
+            if lease is not None:
                 queue.give_back_unseen(lease)
         elif lease is None:
             channel.note_got_empty()

@@ -30,12 +30,12 @@ class ScriptedNodes:
     """A node with one client, and the home of its queue "q", whose id is 7; ``x_max_length=1`` is
     an argument of that."""
 
-    def __init__(self, **arguments: Any) -> None:
+    def __init__(self, *, durable: bool = True, **arguments: Any) -> None:
         self.lone = LoneBroker()
         self.home = ScriptedHome()
         vhost = self.lone.broker.vhosts["/"]
         table = {key.replace("_", "-"): value for key, value in arguments.items()}
-        vhost.enter_queue(QueueDefinition(7, "q", False, table), self.home)
+        vhost.enter_queue(QueueDefinition(7, "q", False, table, durable), self.home)
         queue = vhost.queues["q"]
         assert isinstance(queue, RemoteQueue)
         self.queue = queue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -27,8 +28,9 @@ from mqkit.wire.methods import (
     QueuePurge,
     QueuePurgeOk,
 )
+from reference_broker.core.queue.removal import NO_CONTENT
 from reference_broker.core.remote.attachment import WINDOW_BYTES, WINDOW_MESSAGES
-from reference_broker.core.remote.ports import Counts, Got, Purged, Settlement, Terms
+from reference_broker.core.remote.ports import Counts, Got, Purged, QueueGone, Settlement, Terms
 from reference_broker.errors import ChannelException, ConnectionException, ReplyCode
 from reference_broker.testing.homes.scripted_nodes import ScriptedNodes, content
 
@@ -159,6 +161,25 @@ def test_a_refused_consumer_closes_the_channel(nodes: ScriptedNodes) -> None:
     assert not nodes.queue.consumers
 
 
+@pytest.mark.parametrize("who", ["the client", "an operator"])
+def test_a_consumer_that_is_taken_for_a_channel_that_is_gone_leaves_again(
+    nodes: ScriptedNodes, who: str
+) -> None:
+    nodes.client.send(1, BasicConsume("q", "tag"))
+    if who == "the client":
+        nodes.client.disconnect()
+    else:
+        closing = ConnectionException(ReplyCode.CONNECTION_FORCED, "by an operator")
+        nodes.lone.take(lambda: nodes.client.connection.fail(closing))
+    assert [asked[0] for asked in nodes.asks()] == ["attach"]
+    nodes.lone.take(nodes.taker.attached)
+    assert nodes.asks() == [("detach", 1)]
+    nodes.deliver(1)
+    assert nodes.asks() == [("settle", 7, Settlement.UNSEEN, (1,))]
+    nodes.lone.take(nodes.taker.detached)
+    assert not nodes.queue.consumers
+
+
 def test_cancel_ok_waits_until_what_was_on_its_way_is_here_or_back(nodes: ScriptedNodes) -> None:
     nodes.consume(prefetch=2)
     nodes.deliver(1)
@@ -230,15 +251,27 @@ def test_get_of_an_empty_queue(nodes: ScriptedNodes) -> None:
     nodes.client.send(1, BasicGet("q"))
     nodes.answer(Got(0, False, None, 0))
     assert nodes.hears() == [BasicGetEmpty()]
+    assert nodes.client.connection.channels[1].got_empty == 1
 
 
-def test_what_get_brings_for_a_client_that_is_gone_goes_back_unseen(nodes: ScriptedNodes) -> None:
+def test_a_message_that_was_got_is_not_held_here(nodes: ScriptedNodes) -> None:
     nodes.client.send(1, BasicGet("q"))
+    nodes.answer(Got(41, False, content(b"got"), 0))
+    assert nodes.queue.leases[41].content is NO_CONTENT
+
+
+@pytest.mark.parametrize(
+    ("no_ack", "back"), [(False, [("settle", 7, Settlement.UNSEEN, (41,))]), (True, [])]
+)
+def test_what_get_brings_for_a_client_that_is_gone_goes_back_unseen(
+    nodes: ScriptedNodes, no_ack: bool, back: list[Any]
+) -> None:
+    nodes.client.send(1, BasicGet("q", no_ack=no_ack))
     nodes.asks()
     closing = ConnectionException(ReplyCode.CONNECTION_FORCED, "by an operator")
     nodes.lone.take(lambda: nodes.client.connection.fail(closing))
     nodes.answer(Got(41, False, content(b"got"), 6))
-    assert nodes.asks() == [("settle", 7, Settlement.UNSEEN, (41,))]
+    assert nodes.asks() == back
 
 
 def test_settlements_go_before_a_question(nodes: ScriptedNodes) -> None:
@@ -309,3 +342,74 @@ def test_a_home_that_is_down_is_404(nodes: ScriptedNodes, method: Any) -> None:
         "NOT_FOUND - home node 'mqkit@b' of durable queue 'q' in vhost '/' is down or inaccessible"
     )
     nodes.client.send(1, ChannelCloseOk())
+
+
+def test_who_wants_no_answer_gets_none(nodes: ScriptedNodes) -> None:
+    nodes.client.send(1, BasicConsume("q", "tag", nowait=True))
+    nodes.lone.take(nodes.taker.attached)
+    nodes.client.send(1, BasicCancel("tag", nowait=True))
+    nodes.lone.take(nodes.taker.detached)
+    nodes.client.send(1, QueuePurge("q", nowait=True))
+    nodes.answer(Purged(9))
+    nodes.client.send(1, QueueDeclare("q", passive=True, nowait=True))
+    nodes.client.send(1, QueueDelete("q", nowait=True))
+    nodes.answer(Counts(5, 1, 3, 2))
+    assert nodes.hears() == []
+    assert "q" not in nodes.lone.broker.vhosts["/"].queues
+
+
+def test_what_the_home_has_no_more_is_asked_again_when_it_is_gone_here(
+    nodes: ScriptedNodes,
+) -> None:
+    vhost = nodes.lone.broker.vhosts["/"]
+    nodes.client.send(1, BasicGet("q"))
+    nodes.answer(QueueGone("gone"))
+    assert [asked[0] for asked in nodes.asks()] == ["get"]
+    assert nodes.hears() == []
+    nodes.take(partial(vhost.delete_queue, "q"))
+    (closed,) = nodes.hears()
+    assert isinstance(closed, ChannelClose)
+    assert closed.reply_text == "NOT_FOUND - no queue 'q' in vhost '/'"
+
+
+def test_nothing_is_asked_again_for_a_client_that_is_gone(nodes: ScriptedNodes) -> None:
+    channel = nodes.client.connection.channels[1]
+    nodes.client.send(1, BasicGet("q"))
+    nodes.answer(QueueGone("gone"))
+    nodes.client.disconnect()
+    nodes.take(partial(nodes.lone.broker.vhosts["/"].delete_queue, "q"))
+    assert [asked[0] for asked in nodes.asks()] == ["get"]
+    assert not channel.parked
+    assert not nodes.lone.broker.connections
+
+
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        (QueuePurge("q"), Purged(1)),
+        (QueueDeclare("q", passive=True), Counts(1, 0, 0, 0)),
+        (QueueDelete("q"), Counts(1, 0, 0, 0)),
+        (BasicGet("q", no_ack=True), Got(1, False, content(b"x"), 0)),
+    ],
+)
+@pytest.mark.parametrize("durable", [True, False])
+def test_an_answer_for_a_connection_that_is_closing_is_not_sent(
+    method: Any, answer: Any, durable: bool
+) -> None:
+    nodes = ScriptedNodes(durable=durable)
+    nodes.client.send(1, method)
+    closing = ConnectionException(ReplyCode.CONNECTION_FORCED, "by an operator")
+    nodes.lone.take(lambda: nodes.client.connection.fail(closing))
+    nodes.hears()
+    nodes.answer(answer)
+    assert nodes.hears() == []
+
+
+def test_nor_is_the_end_of_a_consumer(nodes: ScriptedNodes) -> None:
+    nodes.consume()
+    nodes.client.send(1, BasicCancel("tag"))
+    closing = ConnectionException(ReplyCode.CONNECTION_FORCED, "by an operator")
+    nodes.lone.take(lambda: nodes.client.connection.fail(closing))
+    nodes.hears()
+    nodes.lone.take(nodes.taker.detached)
+    assert nodes.hears() == []

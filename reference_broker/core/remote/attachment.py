@@ -14,6 +14,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from reference_broker.core.base.transitions import TransitionTable
+from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.ports import ConsumerPort
 from reference_broker.core.queue.removal import NO_CONTENT
@@ -38,11 +39,20 @@ WINDOW_BYTES = 1024 * 1024
 """Octets of bodies, likewise."""
 
 
+def _accounted(content: Content) -> int:
+    """Octets that are accounted for a delivery that waits."""
+    return len(content.header) + len(content.body) + MESSAGE_OVERHEAD_BYTES
+
+
 class RemoteConsumer(ConsumerPort, Protocol):
     """A consumer of this node, as its attachment sees it."""
 
     def room(self) -> int:
         """Messages that may be delivered now; 0 has it be woken when there may be more."""
+        ...
+
+    def note_waiting(self, octets: int) -> None:
+        """Account for so many more octets of deliveries that have come and wait, or fewer."""
         ...
 
     def cancelled_by_broker(self) -> None:
@@ -95,7 +105,7 @@ class Attachment:
 
     __slots__ = (
         "_arrived", "_consumer", "_delivered_bytes", "_given", "_granted", "_granted_bytes",
-        "_queue", "_waiting", "changed", "error", "is_begun", "number", "state",
+        "_queue", "_waiting", "_waiting_bytes", "changed", "error", "is_begun", "number", "state",
     )  # fmt: skip
 
     def __init__(self, queue: RemoteQueue, consumer: RemoteConsumer) -> None:
@@ -110,7 +120,7 @@ class Attachment:
         self._consumer = consumer
         self._waiting: deque[_Delivery] = deque()
         self._arrived = self._given = self._granted = 0
-        self._delivered_bytes = self._granted_bytes = 0
+        self._delivered_bytes = self._granted_bytes = self._waiting_bytes = 0
 
     def begin(self) -> None:
         """Let the consumer get messages from now on. One that was taken, and gone before anybody
@@ -126,8 +136,7 @@ class Attachment:
         while its channel is open. Idempotent."""
         before = self.state
         self._move(AttachmentEvent.LEAVE)
-        waiting, self._waiting = self._waiting, deque()
-        self._come_late(waiting)
+        self._come_late(self._take_waiting())
         if before is AttachmentState.ATTACHING or before is AttachmentState.ATTACHED:
             self._queue.home.detach(self.number)
 
@@ -151,6 +160,7 @@ class Attachment:
             self._come_late(((number, redelivered, content),))
             return
         self._waiting.append((number, redelivered, content))
+        self._note_waiting(_accounted(content))
         queue.wake(self._consumer)
 
     def deliver_run(self, first: int, contents: Sequence[Content]) -> None:
@@ -162,6 +172,7 @@ class Attachment:
             self._come_late(arrived)
             return
         self._waiting.extend(arrived)
+        self._note_waiting(sum(map(_accounted, contents)))
         queue.wake(self._consumer)
 
     def _come_late(self, deliveries: Iterable[_Delivery]) -> None:
@@ -183,6 +194,7 @@ class Attachment:
 
     def gone(self) -> None:
         self._queue.over(self._consumer)
+        self._take_waiting()
         self._move(AttachmentEvent.GONE)
         self.changed.happened()
         self._consumer.cancelled_by_broker()
@@ -195,7 +207,17 @@ class Attachment:
     def forget(self) -> None:
         """The home is lost, and takers are told so one after the other: what waits here is
         stale."""
-        self._waiting.clear()
+        self._take_waiting()
+
+    def _take_waiting(self) -> deque[_Delivery]:
+        """All that waits here, which does so no more."""
+        waiting, self._waiting = self._waiting, deque()
+        self._note_waiting(-self._waiting_bytes)
+        return waiting
+
+    def _note_waiting(self, octets: int) -> None:
+        self._waiting_bytes += octets
+        self._consumer.note_waiting(octets)
 
     def go_on(self) -> bool:
         """Hand out what waits, as far as the consumer has room, and ask for more. False when the
@@ -206,7 +228,9 @@ class Attachment:
             if budget.left <= 0:
                 return False
             if waiting[0][1] or queue.env.firehose is not None:
-                self._hand_out(*waiting.popleft())
+                delivery = waiting.popleft()
+                self._note_waiting(-_accounted(delivery[2]))
+                self._hand_out(*delivery)
                 budget.left -= 1
             else:
                 budget.left -= self._hand_out_run() // HANDED_OUT_PER_UNIT + 1
@@ -218,7 +242,7 @@ class Attachment:
 
     def _give_back(self) -> None:
         """Have the home keep what waits, and send nothing more: the channel has no room."""
-        waiting, self._waiting = self._waiting, deque()
+        waiting = self._take_waiting()
         self._queue.settlements.add(Settlement.UNSEEN, [number for number, _, _ in waiting])
         self._given += len(waiting)
         self._delivered_bytes += sum(len(content.body) for _, _, content in waiting)
@@ -241,7 +265,9 @@ class Attachment:
         """Hand out the first messages that nobody had before, as far as the consumer has room;
         returns how many."""
         queue, consumer = self._queue, self._consumer
+        waited = self._waiting_bytes
         count = consumer.deliver_run(self._fresh())
+        consumer.note_waiting(self._waiting_bytes - waited)
         queue.note_delivered(queue.lease_number + count, count if consumer.no_ack else 0, 0)
         self._given += count
         return count
@@ -252,6 +278,7 @@ class Attachment:
         leases = {} if consumer.no_ack else queue.leases
         while waiting and not waiting[0][1]:
             number, _, content = waiting.popleft()
+            self._waiting_bytes -= _accounted(content)
             self._delivered_bytes += len(content.body)
             leases[number] = lease = Lease(queue, number, content, False, number, consumer)
             try:

@@ -16,6 +16,7 @@ from mqkit.wire.methods import (
     BasicQos,
     QueueDeclare,
 )
+from reference_broker.core.memory_watermark import held_bytes
 from reference_broker.core.queue.removal import NO_CONTENT
 from reference_broker.core.remote.attachment import WINDOW_BYTES
 from reference_broker.core.remote.ports import Settlement
@@ -111,6 +112,63 @@ def test_nothing_that_waited_is_handed_out_or_settled_when_the_queue_is_gone(
     nodes.hears()
     nodes.client.resume_writing()
     assert (nodes.hears(), nodes.asks()) == ([], [])
+
+
+def held(nodes: ScriptedNodes) -> int:
+    """What is accounted, but for what the connection has."""
+    broker = nodes.lone.broker
+    return held_bytes(broker) - sum(it.memory_bytes for it in broker.connections.values())
+
+
+SIZE = 10_000
+
+
+@pytest.mark.parametrize("no_ack", [True, False])
+@pytest.mark.parametrize("is_run", [True, False])
+@pytest.mark.parametrize(
+    "end", ["read on", "cancel", "disconnect", "queue gone", "home lost", "era over"]
+)
+def test_what_waits_is_in_the_memory_count(
+    nodes: ScriptedNodes, no_ack: bool, is_run: bool, end: str
+) -> None:
+    before = held(nodes)
+    channel = nodes.client.connection.channels[1]
+    nodes.consume(no_ack=no_ack)
+    fill_the_socket(nodes)
+    consuming = held(nodes)
+    if is_run:
+        nodes.deliver_run(2, *[b"x" * SIZE] * 3)
+    else:
+        for number in (2, 3, 4):
+            nodes.deliver(number, b"x" * SIZE, redelivered=number == 3)
+    assert 3 * SIZE < held(nodes) - consuming < 3 * (SIZE + 500)
+    if end == "read on":
+        nodes.hears()
+        nodes.client.resume_writing()
+    elif end == "cancel":
+        nodes.ask(BasicCancel("tag"))
+        nodes.lone.take(nodes.taker.detached)
+    elif end == "disconnect":
+        nodes.client.disconnect()
+        nodes.lone.take(nodes.taker.detached)
+    elif end == "queue gone":
+        nodes.lone.take(nodes.taker.gone)
+    elif end == "home lost":
+        nodes.lone.take(nodes.home.lose)
+    else:
+        nodes.home.era += 1
+        nodes.lone.take(nodes.queue.renew)
+    nodes.lone.complete()
+    assert channel.waiting_bytes == 0
+    assert held(nodes) - before < SIZE
+
+
+def test_what_is_given_back_does_not_wait(nodes: ScriptedNodes) -> None:
+    nodes.consume(prefetch=1)
+    nodes.deliver(1)
+    nodes.deliver(2, b"x" * SIZE)
+    nodes.lone.complete()
+    assert nodes.client.connection.channels[1].waiting_bytes == 0
 
 
 @pytest.mark.parametrize("first", ["attached", "nothing"])

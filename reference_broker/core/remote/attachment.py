@@ -88,9 +88,7 @@ ATTACHMENT_TABLE = TransitionTable(
         (_S.DETACHING, _E.ATTACHED): _S.DETACHING,
         (_S.DETACHING, _E.REFUSED): _S.OVER,
         (_S.ATTACHED, _E.LEAVE): _S.DETACHING,
-        (_S.DETACHING, _E.LEAVE): _S.DETACHING,
         (_S.DETACHING, _E.DETACHED): _S.OVER,
-        (_S.OVER, _E.LEAVE): _S.OVER,
         (_S.ATTACHING, _E.GONE): _S.OVER,
         (_S.ATTACHED, _E.GONE): _S.OVER,
         (_S.DETACHING, _E.GONE): _S.OVER,
@@ -132,13 +130,11 @@ class Attachment:
             self._queue.wake(self._consumer)
 
     def leave(self) -> None:
-        """Have the consumer leave. It asks for nothing more, and gets what is under way to it,
-        while its channel is open. Idempotent."""
-        before = self.state
+        """Have the consumer leave, once. It asks for nothing more, and gets what is under way to
+        it, while its channel is open."""
         self._move(AttachmentEvent.LEAVE)
         self._come_late(self._take_waiting())
-        if before is AttachmentState.ATTACHING or before is AttachmentState.ATTACHED:
-            self._queue.home.detach(self.number)
+        self._queue.home.detach(self.number)
 
     # What the home says: see Taker.
 
@@ -236,7 +232,7 @@ class Attachment:
                 budget.left -= self._hand_out_run() // HANDED_OUT_PER_UNIT + 1
         if waiting and consumer.room() <= 0 and not consumer.no_ack:
             self._give_back()
-        if self.is_begun and self.state is AttachmentState.ATTACHED:
+        if self.is_begun:
             self._grant()
         return True
 

@@ -101,7 +101,6 @@ class RemoteQueue(Queue):
         """The steps of having a consumer take part at the home; it gets nothing before
         :meth:`Attachment.begin`. Raises what the home refuses it with."""
         self.require_home()
-        self.renew()
         attachment = Attachment(self, consumer)
         self._attachments[consumer] = attachment
         self.rotation.add(consumer)
@@ -195,7 +194,6 @@ class RemoteQueue(Queue):
         messages are left. Its ``content`` is for the client, and to be let go then."""
         self._begin_question()
         got = yield from answered(lambda told: self.home.get(self.id, no_ack, told), Got)
-        self.renew()
         if got.content is None:
             return None, got.left
         lease = Lease(self, got.number, got.content, got.redelivered, got.number, holder)

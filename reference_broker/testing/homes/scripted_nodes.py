@@ -20,6 +20,7 @@ from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.message.content import Content
 from reference_broker.core.remote.ports import Answer, Taker
 from reference_broker.core.remote.remote_queue import RemoteQueue
+from reference_broker.core.work.budget import UNLIMITED_UNITS
 from reference_broker.testing.homes.scripted_home import ScriptedHome
 from reference_broker.testing.lone_broker import LoneBroker
 
@@ -28,10 +29,12 @@ _ROUTE = encode_shortstr("") + encode_shortstr("q")
 
 class ScriptedNodes:
     """A node with one client, and the home of its queue "q", whose id is 7; ``x_max_length=1`` is
-    an argument of that."""
+    an argument of that, and a turn has as many ``units`` of work as you say."""
 
-    def __init__(self, *, durable: bool = True, **arguments: Any) -> None:
-        self.lone = LoneBroker()
+    def __init__(
+        self, *, durable: bool = True, units: int = UNLIMITED_UNITS, **arguments: Any
+    ) -> None:
+        self.lone = LoneBroker(units=units)
         self.home = ScriptedHome()
         vhost = self.lone.broker.vhosts["/"]
         table = {key.replace("_", "-"): value for key, value in arguments.items()}

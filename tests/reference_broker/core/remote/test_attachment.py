@@ -14,13 +14,17 @@ from mqkit.wire.methods import (
     BasicConsumeOk,
     BasicDeliver,
     BasicQos,
+    QueueBind,
     QueueDeclare,
 )
+from reference_broker.core.base.vhost_info import VHostInfo
 from reference_broker.core.memory_watermark import held_bytes
 from reference_broker.core.queue.removal import NO_CONTENT
-from reference_broker.core.remote.attachment import WINDOW_BYTES
-from reference_broker.core.remote.ports import Settlement
+from reference_broker.core.remote.attachment import WINDOW_BYTES, WINDOW_MESSAGES
+from reference_broker.core.remote.ports import Settlement, Terms
+from reference_broker.core.vhost.firehose import TRACE_EXCHANGE
 from reference_broker.testing.homes.scripted_nodes import ScriptedNodes, content
+from reference_broker.testing.lone_queue import LoneConsumer
 
 
 @pytest.fixture
@@ -90,6 +94,93 @@ def test_a_run_is_handed_out_as_leases_that_hold_no_message(nodes: ScriptedNodes
     assert bodies(nodes) == [b"1", b"2"]
     assert list(nodes.queue.leases) == [5, 6]
     assert all(lease.content is NO_CONTENT for lease in nodes.queue.leases.values())
+
+
+def test_one_that_was_handed_out_before_is_a_lease_that_holds_no_message(
+    nodes: ScriptedNodes,
+) -> None:
+    nodes.consume(prefetch=1)
+    nodes.deliver(5, b"1", redelivered=True)
+    assert bodies(nodes) == [b"1"]
+    assert nodes.queue.leases[5].content is NO_CONTENT
+
+
+@pytest.mark.parametrize("no_ack", [True, False])
+def test_what_is_handed_out_is_counted(nodes: ScriptedNodes, no_ack: bool) -> None:
+    nodes.consume(no_ack=no_ack)
+    nodes.deliver_run(1, b"1", b"2", b"3")
+    nodes.deliver(4, b"4", redelivered=True)
+    queue = nodes.queue
+    assert (queue.delivered, queue.redelivered_count) == (4, 1)
+    assert queue.delivered_no_ack == (4 if no_ack else 0)
+    nodes.ask(BasicCancel("tag"))
+    nodes.deliver(5, b"late")
+    assert queue.delivered == 5
+
+
+def test_what_is_handed_out_is_traced(nodes: ScriptedNodes) -> None:
+    vhost = nodes.lone.broker.vhosts["/"]
+    nodes.ask(QueueDeclare("seen"), QueueBind("seen", TRACE_EXCHANGE, "deliver.#"))
+    vhost.describe(VHostInfo(tracing=True))
+    nodes.consume()
+    nodes.deliver_run(1, b"1", b"2", b"3")
+    nodes.deliver(4, b"4", redelivered=True)
+    assert bodies(nodes) == [b"1", b"2", b"3", b"4"]
+    seen = [bytes(it.body) for it in vhost.queues["seen"].contents.values()]
+    assert seen == [b"1", b"2", b"3", b"4"]
+
+
+@pytest.mark.parametrize("is_run", [True, False])
+def test_much_is_handed_out_in_portions(is_run: bool) -> None:
+    nodes = ScriptedNodes(units=10)
+    nodes.consume(no_ack=True)
+    nodes.lone.overdrawn = 0
+    give = nodes.taker.deliver
+    acts = [
+        partial(give, number, not is_run or not number % 20, content(b"%d" % number))
+        for number in range(1, 201)
+    ]
+    nodes.take(*acts)
+    assert bodies(nodes) == [b"%d" % number for number in range(1, 201)]
+    assert nodes.lone.overdrawn < 10
+
+
+def test_nothing_is_granted_before_the_client_knows_its_consumer() -> None:
+    nodes = ScriptedNodes()
+    consumer = Unknown()
+    steps = nodes.queue.attach(consumer, Terms("tag", False, False, b""))
+    nodes.take(partial(next, steps))
+    nodes.take(nodes.taker.attached, partial(nodes.queue.wake, consumer))
+    assert [asked[0] for asked in nodes.asks()] == ["attach"]
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    nodes.take(end.value.value.begin)
+    assert nodes.asks() == [("grant", 1, WINDOW_MESSAGES, WINDOW_BYTES)]
+
+
+class Unknown(LoneConsumer):
+    """A consumer that no channel knows."""
+
+    def room(self) -> int:
+        return self.credit
+
+    def note_waiting(self, octets: int) -> None:
+        pass
+
+    def cancelled_by_broker(self) -> None:
+        pass
+
+
+def test_every_consumer_of_a_queue_gets_what_came_for_it_in_one_turn(nodes: ScriptedNodes) -> None:
+    nodes.consume()
+    nodes.ask(BasicConsume("q", "other"))
+    nodes.take(nodes.home.takers[2].attached)
+    nodes.hears()
+    nodes.take(
+        partial(nodes.home.takers[1].deliver, 1, False, content(b"1")),
+        partial(nodes.home.takers[2].deliver, 2, False, content(b"2")),
+    )
+    assert sorted(bodies(nodes)) == [b"1", b"2"]
 
 
 def test_what_was_handed_out_before_is_marked_among_what_was_not(nodes: ScriptedNodes) -> None:

@@ -98,6 +98,7 @@ def test_one_message_goes_to_a_node_for_all_of_its_queues() -> None:
     client.send(1, QueueBind("q", "amq.fanout"), QueueBind("p", "amq.fanout"))
     client.publish("", b"once", exchange="amq.fanout")
     assert [it.queue_ids for it in home.published] == [(7, 8)]
+    assert [queue.published for queue in lone.broker.vhosts["/"].queues.values()] == [1, 1]
 
 
 def test_a_confirm_waits_for_the_disk_here_and_for_the_home() -> None:

@@ -12,6 +12,8 @@ from mqkit.wire.methods import (
     BasicConsume,
     BasicGet,
     BasicGetOk,
+    BasicNack,
+    BasicReject,
     ChannelClose,
     ConnectionClose,
     QueueDelete,
@@ -146,3 +148,48 @@ def test_a_settlement_is_told_though_the_queue_is_deleted(nodes: ScriptedNodes) 
     nodes.take(partial(nodes.lone.broker.vhosts["/"].delete_queue, "q"))
     nodes.ask(BasicAck(1))
     assert nodes.asks() == [("settle", 7, Settlement.ACK, (1,))]
+
+
+def test_what_was_got_as_the_home_was_lost_is_stale(nodes: ScriptedNodes) -> None:
+    nodes.ask(BasicGet("q"))
+    nodes.take(
+        partial(nodes.home.answer, Got(41, True, content(b"x"), 0)),
+        nodes.home.lose,
+    )
+    assert nodes.hears() == [BasicGetOk(1, True, "", "q", 0)]
+    come_back(nodes)
+    nodes.ask(BasicAck(1))
+    assert nodes.asks() == []
+
+
+def test_it_counts_what_goes_through_this_node(nodes: ScriptedNodes) -> None:
+    queue = nodes.queue
+    nodes.consume()
+    nodes.deliver_run(1, *[b"x"] * 6)
+    nodes.ask(BasicAck(1), BasicReject(2, requeue=False), BasicNack(4, multiple=True, requeue=True))
+    nodes.ask(BasicReject(5, requeue=True))
+    assert (queue.acked, queue.rejected, queue.requeued) == (1, 1, 3)
+    for no_ack in (True, False):
+        nodes.ask(BasicGet("q", no_ack=no_ack))
+        nodes.answer(Got(41, True, content(b"x"), 0))
+    assert (queue.got, queue.got_no_ack, queue.redelivered_count) == (2, 1, 2)
+
+
+def test_a_lease_that_it_does_not_know_is_stale(nodes: ScriptedNodes) -> None:
+    queue = nodes.queue
+    nodes.consume()
+    nodes.deliver(1)
+    (lease,) = queue.leases.values()
+    nodes.asks()
+    nodes.ask(BasicAck(1))
+    nodes.take(partial(queue.reject, lease), partial(queue.requeue, [lease]))
+    assert [asked[0] for asked in nodes.asks()] == ["settle"]
+    assert (queue.stale_settlements, queue.rejected, queue.requeued) == (2, 0, 0)
+
+
+def test_what_comes_back_after_a_timeout_has_not_failed(nodes: ScriptedNodes) -> None:
+    nodes.consume()
+    nodes.deliver(1)
+    nodes.asks()
+    nodes.take(partial(nodes.queue.requeue, list(nodes.queue.leases.values()), failed=False))
+    assert nodes.asks() == [("settle", 7, Settlement.REQUEUE, (1,))]

@@ -23,7 +23,7 @@ from interop.differential.search import Differs, Tally, search
 from interop.differential.subject import Subject
 from interop.suites.comparison import compare_suites
 from interop.suites.session import SuiteFailed
-from interop.suites.verdict import KNOWN_DIFFERENCES, KNOWN_ELSEWHERE, Verdict
+from interop.suites.verdict import Verdict
 from interop.suites.workshop import default_folder
 from interop.summary import on_purpose, summary
 from mqkit.testing import ClusterUnavailable, RabbitMQUnavailable
@@ -72,7 +72,7 @@ def suites_only(cache: Cache = None) -> None:
 def suites_on_cluster(cache: Cache = None) -> None:
     """Other people's suites, with our queues at another node than their clients."""
     with both_brokers("cluster") as brokers:
-        good = _suites(brokers, cache, known=KNOWN_ELSEWHERE)
+        good = _suites(brokers, cache)
     raise SystemExit(not good)
 
 
@@ -90,14 +90,9 @@ def differences() -> None:
     print(as_table())
 
 
-def _suites(
-    brokers: Brokers,
-    cache: Path | None,
-    tally: Tally | None = None,
-    known: Path = KNOWN_DIFFERENCES,
-) -> bool:
+def _suites(brokers: Brokers, cache: Path | None, tally: Tally | None = None) -> bool:
     verdicts: list[Verdict] = []
-    for verdict in compare_suites(brokers, cache or default_folder(), known=known):
+    for verdict in compare_suites(brokers, cache or default_folder()):
         print(f"{verdict.suite}: done", file=sys.stderr)
         verdicts.append(verdict)
     print(summary(verdicts, tally))

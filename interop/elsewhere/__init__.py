@@ -2,5 +2,5 @@
 
 The tests that one broker passes are played on it once more, by ``pytest --on-cluster
 tests/acceptance``, of which none is left out, and ``make interop-cluster``. :mod:`cluster` starts
-it, :mod:`node` is the process of a node. ``known_differences.toml`` has the tests that fail there.
+it, :mod:`node` is the process of a node.
 """

@@ -10,7 +10,6 @@ from interop.brokers import Brokers
 from interop.suites.catalog import SUITES, Suite
 from interop.suites.session import run_suite
 from interop.suites.verdict import (
-    KNOWN_DIFFERENCES,
     PASSED,
     Results,
     Verdict,
@@ -25,15 +24,11 @@ RETRIES = 2
 
 
 def compare_suites(
-    brokers: Brokers,
-    folder: Path,
-    suites: Iterable[Suite] = SUITES,
-    known: Path = KNOWN_DIFFERENCES,
+    brokers: Brokers, folder: Path, suites: Iterable[Suite] = SUITES
 ) -> Iterator[Verdict]:
-    """One verdict per suite; the file ``known`` has the known differences. Raises what
-    :mod:`workshop` and :mod:`session` raise."""
+    """One verdict per suite. Raises what :mod:`workshop` and :mod:`session` raise."""
     workshop = Workshop(folder)
-    reasons = known_differences(known)
+    reasons = known_differences()
     for suite in suites:
         sources, python = workshop.sources(suite), workshop.python(suite)
         with ThreadPoolExecutor(2) as both:

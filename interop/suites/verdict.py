@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KNOWN_DIFFERENCES = Path(__file__).with_name("known_differences.toml")
-KNOWN_ELSEWHERE = KNOWN_DIFFERENCES.parents[1] / "elsewhere" / KNOWN_DIFFERENCES.name
-"""Those of our broker as two nodes."""
 PASSED = "passed"
 
 

@@ -156,6 +156,7 @@ class LoneBroker:
         self.broker.begin(self.now_s, self.wall_ms)
         act()
         self.broker.finish()
+        self.note_units()
         self.complete()
 
     def note_units(self) -> None:

@@ -57,6 +57,11 @@ class LaneOutput:
         """Happens when ``waiting`` has become less, and when the link is down. It tells all who
         wait at once: who has many of them spreads it over turns."""
 
+    @property
+    def held_bytes(self) -> int:
+        """Accounted octets of all that is not in the lane."""
+        return self.waiting + self._accounted
+
     def add(self, kind: int, buffers: Sequence[Buffer], size: int) -> None:
         """Send an item of ``size`` octets, behind all before it. Nothing may change the buffers
         any more."""

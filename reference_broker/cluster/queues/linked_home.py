@@ -53,6 +53,10 @@ if TYPE_CHECKING:
 _RUN_MESSAGES_PER_UNIT = 4
 """Messages of a run that are read in the time that one is published."""
 
+TAKER_BYTES = 1_200
+"""Accounted for each consumer of this node, beside what its channel accounts for: its attachment,
+most of which is the line of what waits there."""
+
 
 class LinkedHome:
     """A :class:`~reference_broker.core.remote.ports.Home`: the node of that name. :meth:`begin`
@@ -79,6 +83,12 @@ class LinkedHome:
         self._open: dict[int, Told] = {}
         self._unasked: deque[tuple[CommandKind, Question]] = deque()
         """Questions beyond those that may be open."""
+
+    @property
+    def held_bytes(self) -> int:
+        """Accounted octets of what is known of consumers, and of publishes, beside what is on its
+        way."""
+        return self.publishes.held_bytes + len(self._takers) * TAKER_BYTES
 
     # Home
 

@@ -34,6 +34,7 @@ from reference_broker.cluster.queues.settling import put_all_back, settle
 from reference_broker.core.arguments.queue_type import QueueType
 from reference_broker.core.base.names import described
 from reference_broker.core.channel.consume_arguments import ConsumeArguments
+from reference_broker.core.index.memory_window import LEASE_BYTES
 from reference_broker.core.queue.rest import require_no_leaving, require_rest
 from reference_broker.core.work.until import NotYet, Until
 from reference_broker.errors import ChannelException, LinkError
@@ -71,10 +72,16 @@ class OriginSession:
         self._link = link
         self._catalogue = catalogue
         self._consumers: dict[int, AttachedConsumer] = {}
+        self._consumer_bytes = 0
         self._last_attachment = 0
         self._starved: dict[AttachedConsumer, None] = {}
         self._questions = 0
         self._last_token = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """Accounted octets of consumers and leases. Messages are their queues'."""
+        return self._consumer_bytes + len(self.leases) * LEASE_BYTES
 
     def until_taken(self, number: int) -> Steps:
         """See :class:`~reference_broker.cluster.queues.inquiry.InquirySession`."""
@@ -197,6 +204,7 @@ class OriginSession:
             require_no_leaving(queue)
         queue.add_consumer(consumer)
         self._consumers[attach.attachment] = consumer
+        self._consumer_bytes += consumer.memory_bytes
         self.output.add_small(AnswerKind.ATTACHED, encode_number(attach.attachment))
 
     def _detach(self, detach: Detach) -> None:
@@ -216,6 +224,7 @@ class OriginSession:
                 yield wait.until
                 continue
             del self._consumers[consumer.attachment]
+            self._consumer_bytes -= consumer.memory_bytes
             self._starved.pop(consumer, None)
             consumer.queue.remove_consumer(consumer)
             self.output.add_small(AnswerKind.DETACHED, encode_number(consumer.attachment))
@@ -225,6 +234,7 @@ class OriginSession:
         self.leases.forget(consumer.queue)
         self._starved.pop(consumer, None)
         if self._consumers.pop(consumer.attachment, None) is not None:
+            self._consumer_bytes -= consumer.memory_bytes
             self.output.add_small(AnswerKind.GONE, encode_number(consumer.attachment))
 
     def settled(self, count: int = 1) -> None:

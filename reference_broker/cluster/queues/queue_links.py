@@ -40,6 +40,7 @@ class QueueLinks:
         self._homes: dict[str, LinkedHome] = {}
         self._homes_by_number: dict[int, LinkedHome] = {}
         self._peers: dict[Link, _Peer] = {}
+        broker.memory.beside["links"] = self._held_bytes
 
     def home(self, node: str) -> LinkedHome:
         """See :class:`~reference_broker.core.remote.ports.Homes`."""
@@ -51,6 +52,11 @@ class QueueLinks:
     def join(self, number: int) -> None:
         """This is the node of that number: answers of reply consumers find it."""
         self._broker.direct_replies.join(number, self._homes_by_number.get)
+
+    def _held_bytes(self) -> int:
+        """Accounted octets of what clients have under way over links."""
+        held = sum([home.held_bytes for home in self._homes.values()])
+        return held + sum([peer.held_bytes for peer in self._peers.values()])
 
     # For the mesh
 
@@ -77,6 +83,7 @@ class QueueLinks:
         can't be read; others may end the link later."""
         peer = self._peers.get(link)
         if peer is not None:
+            self._broker.memory.received(sum(map(len, payload)))
             peer.receive(lane, kind, payload)
 
     def flush(self) -> None:
@@ -96,6 +103,7 @@ class _Peer:
         catalogue: Catalogue,
         look_at: Callable[[Link], None],
     ) -> None:
+        self._link = link
         self._home = home
         self._publishing = LaneOutput(link, Lane.PUBLISH, look_at)
         self._output = LaneOutput(link, Lane.DELIVER, look_at)
@@ -105,6 +113,11 @@ class _Peer:
         self._commands = LaneInput(link, Lane.DELIVER, self.session.take, work, budget)
         self._answers = LaneInput(link, Lane.DELIVER, home.take, work, budget)
         home.begin(link, self._publishing, self._output)
+
+    @property
+    def held_bytes(self) -> int:
+        outputs = self._publishing.held_bytes + self._output.held_bytes
+        return self._link.held_bytes + outputs + self.session.held_bytes
 
     def receive(self, lane: Lane, kind: int, payload: Sequence[memoryview]) -> None:
         if lane is Lane.DELIVER:

@@ -38,6 +38,9 @@ UNTOLD_MAX = 128 * 1024
 """Publishes whose publishers are not told yet: beyond all that may be unanswered and wait, it is
 those who go on publishing while the home is down."""
 
+UNTOLD_BYTES = 370
+"""Accounted for publishes whose publisher is to be told: measured, his call included."""
+
 _PASSED_PER_UNIT = 16
 """Publishes that are confirmed in the time that one is refused: nobody is called for them."""
 
@@ -108,6 +111,11 @@ class SentPublishes:
         self._verdicts: deque[_Verdict] = deque()
         self._is_listed = False
         self._room = Until()
+
+    @property
+    def held_bytes(self) -> int:
+        """Accounted octets of what is known of publishes until they are answered."""
+        return len(self._untold) * UNTOLD_BYTES
 
     # Publishing
 

@@ -74,7 +74,7 @@ class Channel:
         "is_released", "last_queue_name", "leaving", "next_delivery_tag", "next_woken", "notices",
         "number", "oldest_delivery_tag", "outstanding", "outstanding_limit", "parked", "published",
         "redelivered", "reply_consumer", "returned", "state", "steps_ended", "targets",
-        "transaction", "unacked", "unroutable", "vhost",
+        "transaction", "unacked", "unroutable", "vhost", "waiting_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -89,6 +89,8 @@ class Channel:
         """Held back until the request that makes them is answered, where there is one."""
         self.consumers: dict[str, Consumer] = {}
         self.consumer_bytes = 0
+        self.waiting_bytes = 0
+        """Accounted octets of deliveries that have come from other nodes, and wait for room."""
         self.unacked: dict[int, Lease] = {}
         self.next_delivery_tag = 1
         self.oldest_delivery_tag = 1
@@ -124,7 +126,8 @@ class Channel:
     def memory_bytes(self) -> int:
         """Accounted bytes of what is the channel's. Parked frames are the connection's, and the
         messages of unacked deliveries their queues'."""
-        held = CHANNEL_BYTES + self.consumer_bytes + len(self.unacked) * LEASE_BYTES
+        held = CHANNEL_BYTES + self.consumer_bytes + self.waiting_bytes
+        held += len(self.unacked) * LEASE_BYTES
         if self.transaction is not None:
             held += self.transaction.unacked * LEASE_BYTES
         if self.assembly is not None:

@@ -243,6 +243,11 @@ class Consumer:
             channel.outstanding_limit - channel.outstanding,
         )
 
+    def note_waiting(self, octets: int) -> None:
+        """Account for so many more octets of deliveries from another node that wait here, or
+        fewer."""
+        self.channel.waiting_bytes += octets
+
     def _head(self, route: bytes) -> bytes:
         """The beginning of a deliver frame, up to the delivery tag."""
         tag = self._tag_octets

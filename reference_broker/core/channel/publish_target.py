@@ -50,8 +50,8 @@ class PublishTarget:
 
     ``queues`` holds while ``version`` is the virtual host's ``topology_version``. A ``plain``
     target is nothing but queues; others are a reply consumer's, a transactional channel's, or
-    traced, or lead to another node. ``is_forwarded`` is one that is plain but for its only queue,
-    which is elsewhere. ``awaited`` are the long routes for which a message with this target waits,
+    traced, or lead to another node. ``is_forwarded`` is one that is plain but for queues
+    elsewhere. ``awaited`` are the long routes for which a message with this target waits,
     by exchange and further keys.
     """
 

@@ -392,10 +392,10 @@ def _resolve(
     except TooLong:
         route = _long_route(channel, target, exchange, (), header)
         queues, asked, version = route.result(), route.asked, route.version
-    target.plain = not (target.transactional or target.reply_address or vhost.firehose)
-    if target.plain and not are_all_here(queues):
-        target.plain = False
-        target.is_forwarded = len(queues) == 1
+    is_plain = not (target.transactional or target.reply_address or vhost.firehose)
+    is_here = are_all_here(queues)
+    target.plain = is_plain and is_here
+    target.is_forwarded = is_plain and not is_here
     room = vhost.journal.free_space
     asks = room.scarce or len(header) + body_size > room.plain_bytes
     if (asks or len(queues) > room.plain_entries) and channel.transaction is None:

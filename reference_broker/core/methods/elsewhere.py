@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.channel.consumer import Consumer
     from reference_broker.core.queue.lease import Lease
+    from reference_broker.core.remote.attachment import Attachment
     from reference_broker.core.work.task import Steps
 
 
@@ -49,18 +50,19 @@ def consume_elsewhere(channel: Channel, queue: RemoteQueue, tag: str, method: Ba
     consumer = new_consumer(channel, queue, tag, method)
     table = encode_table(method.arguments)[_LENGTH_OCTETS:]
     terms = Terms(tag, consumer.no_ack, consumer.exclusive, table)
+    attached: list[Attachment] = []
 
     def steps() -> Steps:
-        attachment = yield from queue.attach(consumer, terms)
-        if channel.state in _GONE:
+        attached.append((yield from queue.attach(consumer, terms)))
+
+    def answer() -> None:
+        if channel.state is not ChannelState.OPEN:
             queue.remove_consumer(consumer)
             return
         channel.add_consumer(consumer)
-        attachment.begin()
-
-    def answer() -> None:
-        if channel.state is ChannelState.OPEN and not method.nowait:
+        if not method.nowait:
             channel.reply(BasicConsumeOk(consumer_tag=tag))
+        attached[0].begin()
 
     _perform(channel, queue, method, steps(), answer)
 
@@ -86,7 +88,7 @@ def get_elsewhere(channel: Channel, queue: RemoteQueue, method: BasicGet) -> Non
     def answer() -> None:
         lease, left = found[0]
         if channel.state is not ChannelState.OPEN:
-            if lease is not None and not method.no_ack:
+            if lease is not None:
                 queue.give_back_unseen(lease)
         elif lease is None:
             channel.note_got_empty()
@@ -183,5 +185,3 @@ def _perform(
 
 _LENGTH_OCTETS = 4
 """Octets of a field table's length, with which it begins."""
-
-_GONE = (ChannelState.CLOSED, ChannelState.CLOSING)

@@ -14,6 +14,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from reference_broker.core.base.transitions import TransitionTable
+from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.ports import ConsumerPort
 from reference_broker.core.queue.removal import NO_CONTENT
@@ -38,11 +39,20 @@ WINDOW_BYTES = 1024 * 1024
 """Octets of bodies, likewise."""
 
 
+def _accounted(content: Content) -> int:
+    """Octets that are accounted for a delivery that waits."""
+    return len(content.header) + len(content.body) + MESSAGE_OVERHEAD_BYTES
+
+
 class RemoteConsumer(ConsumerPort, Protocol):
     """A consumer of this node, as its attachment sees it."""
 
     def room(self) -> int:
         """Messages that may be delivered now; 0 has it be woken when there may be more."""
+        ...
+
+    def note_waiting(self, octets: int) -> None:
+        """Account for so many more octets of deliveries that have come and wait, or fewer."""
         ...
 
     def cancelled_by_broker(self) -> None:
@@ -78,9 +88,7 @@ ATTACHMENT_TABLE = TransitionTable(
         (_S.DETACHING, _E.ATTACHED): _S.DETACHING,
         (_S.DETACHING, _E.REFUSED): _S.OVER,
         (_S.ATTACHED, _E.LEAVE): _S.DETACHING,
-        (_S.DETACHING, _E.LEAVE): _S.DETACHING,
         (_S.DETACHING, _E.DETACHED): _S.OVER,
-        (_S.OVER, _E.LEAVE): _S.OVER,
         (_S.ATTACHING, _E.GONE): _S.OVER,
         (_S.ATTACHED, _E.GONE): _S.OVER,
         (_S.DETACHING, _E.GONE): _S.OVER,
@@ -94,8 +102,8 @@ class Attachment:
     :meth:`begin`. Its end takes the consumer out of the queue."""
 
     __slots__ = (
-        "_arrived", "_consumer", "_delivered_bytes", "_given", "_granted", "_queue", "_waiting",
-        "changed", "error", "is_begun", "number", "state",
+        "_arrived", "_consumer", "_delivered_bytes", "_given", "_granted", "_granted_bytes",
+        "_queue", "_waiting", "_waiting_bytes", "changed", "error", "is_begun", "number", "state",
     )  # fmt: skip
 
     def __init__(self, queue: RemoteQueue, consumer: RemoteConsumer) -> None:
@@ -109,22 +117,24 @@ class Attachment:
         self._queue = queue
         self._consumer = consumer
         self._waiting: deque[_Delivery] = deque()
-        self._arrived = self._given = self._granted = self._delivered_bytes = 0
+        self._arrived = self._given = self._granted = 0
+        self._delivered_bytes = self._granted_bytes = self._waiting_bytes = 0
 
     def begin(self) -> None:
-        """Let the consumer get messages from now on."""
+        """Let the consumer get messages from now on. One that was taken, and gone before anybody
+        could be told, is cancelled."""
         self.is_begun = True
-        self._queue.wake(self._consumer)
+        if self.state is AttachmentState.OVER:
+            self._consumer.cancelled_by_broker()
+        else:
+            self._queue.wake(self._consumer)
 
     def leave(self) -> None:
-        """Have the consumer leave. It asks for nothing more, and gets what is under way to it,
-        while its channel is open. Idempotent."""
-        before = self.state
+        """Have the consumer leave, once. It asks for nothing more, and gets what is under way to
+        it, while its channel is open."""
         self._move(AttachmentEvent.LEAVE)
-        waiting, self._waiting = self._waiting, deque()
-        self._come_late(waiting)
-        if before is AttachmentState.ATTACHING or before is AttachmentState.ATTACHED:
-            self._queue.home.detach(self.number)
+        self._come_late(self._take_waiting())
+        self._queue.home.detach(self.number)
 
     # What the home says: see Taker.
 
@@ -146,6 +156,7 @@ class Attachment:
             self._come_late(((number, redelivered, content),))
             return
         self._waiting.append((number, redelivered, content))
+        self._note_waiting(_accounted(content))
         queue.wake(self._consumer)
 
     def deliver_run(self, first: int, contents: Sequence[Content]) -> None:
@@ -157,6 +168,7 @@ class Attachment:
             self._come_late(arrived)
             return
         self._waiting.extend(arrived)
+        self._note_waiting(sum(map(_accounted, contents)))
         queue.wake(self._consumer)
 
     def _come_late(self, deliveries: Iterable[_Delivery]) -> None:
@@ -178,7 +190,7 @@ class Attachment:
 
     def gone(self) -> None:
         self._queue.over(self._consumer)
-        self._waiting.clear()
+        self._take_waiting()
         self._move(AttachmentEvent.GONE)
         self.changed.happened()
         self._consumer.cancelled_by_broker()
@@ -191,7 +203,17 @@ class Attachment:
     def forget(self) -> None:
         """The home is lost, and takers are told so one after the other: what waits here is
         stale."""
-        self._waiting.clear()
+        self._take_waiting()
+
+    def _take_waiting(self) -> deque[_Delivery]:
+        """All that waits here, which does so no more."""
+        waiting, self._waiting = self._waiting, deque()
+        self._note_waiting(-self._waiting_bytes)
+        return waiting
+
+    def _note_waiting(self, octets: int) -> None:
+        self._waiting_bytes += octets
+        self._consumer.note_waiting(octets)
 
     def go_on(self) -> bool:
         """Hand out what waits, as far as the consumer has room, and ask for more. False when the
@@ -202,24 +224,25 @@ class Attachment:
             if budget.left <= 0:
                 return False
             if waiting[0][1] or queue.env.firehose is not None:
-                self._hand_out(*waiting.popleft())
+                delivery = waiting.popleft()
+                self._note_waiting(-_accounted(delivery[2]))
+                self._hand_out(*delivery)
                 budget.left -= 1
             else:
                 budget.left -= self._hand_out_run() // HANDED_OUT_PER_UNIT + 1
         if waiting and consumer.room() <= 0 and not consumer.no_ack:
             self._give_back()
-        if self.is_begun and self.state is AttachmentState.ATTACHED:
+        if self.is_begun:
             self._grant()
         return True
 
     def _give_back(self) -> None:
         """Have the home keep what waits, and send nothing more: the channel has no room."""
-        waiting, self._waiting = self._waiting, deque()
+        waiting = self._take_waiting()
         self._queue.settlements.add(Settlement.UNSEEN, [number for number, _, _ in waiting])
         self._given += len(waiting)
         self._delivered_bytes += sum(len(content.body) for _, _, content in waiting)
-        self._granted = self._given
-        self._queue.home.grant(self.number, self._granted, self._delivered_bytes + WINDOW_BYTES)
+        self._send_grant(self._given)
 
     def _hand_out(self, number: int, redelivered: bool, content: Content) -> None:
         queue, consumer = self._queue, self._consumer
@@ -238,7 +261,9 @@ class Attachment:
         """Hand out the first messages that nobody had before, as far as the consumer has room;
         returns how many."""
         queue, consumer = self._queue, self._consumer
+        waited = self._waiting_bytes
         count = consumer.deliver_run(self._fresh())
+        consumer.note_waiting(self._waiting_bytes - waited)
         queue.note_delivered(queue.lease_number + count, count if consumer.no_ack else 0, 0)
         self._given += count
         return count
@@ -249,6 +274,7 @@ class Attachment:
         leases = {} if consumer.no_ack else queue.leases
         while waiting and not waiting[0][1]:
             number, _, content = waiting.popleft()
+            self._waiting_bytes -= _accounted(content)
             self._delivered_bytes += len(content.body)
             leases[number] = lease = Lease(queue, number, content, False, number, consumer)
             try:
@@ -258,9 +284,15 @@ class Attachment:
 
     def _grant(self) -> None:
         """Have the home send as much as there is room for. A grant costs a frame, so none goes
-        while more than half of the last one is still to come."""
+        while more than half of the last one is still to come, of messages and of octets."""
         room = min(self._consumer.room(), WINDOW_MESSAGES)
-        total = self._given + room
-        if total > self._granted and self._granted - self._arrived <= room // 2:
-            self._granted = total
-            self._queue.home.grant(self.number, total, self._delivered_bytes + WINDOW_BYTES)
+        messages = self._given + room
+        few = messages > self._granted and self._granted - self._arrived <= room // 2
+        octets_left = self._granted_bytes - self._delivered_bytes
+        if few or (messages > self._arrived and octets_left <= WINDOW_BYTES // 2):
+            self._send_grant(messages)
+
+    def _send_grant(self, messages: int) -> None:
+        self._granted = messages
+        self._granted_bytes = self._delivered_bytes + WINDOW_BYTES
+        self._queue.home.grant(self.number, messages, self._granted_bytes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from reference_broker.core.queue.fan_out import distribute, is_there
+from reference_broker.core.queue.fan_out import distribute
 from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.work.until import NotYet
 
@@ -140,5 +140,5 @@ class RemoteLetter:
         here = [queue for queue in self._here if not queue.deleted]
         if here:
             distribute(here, self._content, self._facts, self._env, source)
-        elif source.sequence >= 0 and is_there(source):
+        elif source.sequence >= 0:
             source.queue.buried(source)

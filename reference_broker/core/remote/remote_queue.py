@@ -101,7 +101,6 @@ class RemoteQueue(Queue):
         """The steps of having a consumer take part at the home; it gets nothing before
         :meth:`Attachment.begin`. Raises what the home refuses it with."""
         self.require_home()
-        self.renew()
         attachment = Attachment(self, consumer)
         self._attachments[consumer] = attachment
         self.rotation.add(consumer)
@@ -140,8 +139,7 @@ class RemoteQueue(Queue):
         """Send the settlements of the input, and hand out what has come. False when the budget is
         spent before the end."""
         self.renew()
-        if self.home.is_up:
-            self.settlements.send(self.home, self.id)
+        self.settlements.send(self.home, self.id)
         if self.deleted:
             return True
         woken = self.rotation.woken
@@ -196,7 +194,6 @@ class RemoteQueue(Queue):
         messages are left. Its ``content`` is for the client, and to be let go then."""
         self._begin_question()
         got = yield from answered(lambda told: self.home.get(self.id, no_ack, told), Got)
-        self.renew()
         if got.content is None:
             return None, got.left
         lease = Lease(self, got.number, got.content, got.redelivered, got.number, holder)
@@ -235,7 +232,7 @@ class RemoteQueue(Queue):
         return counts
 
     def _begin_question(self) -> None:
-        """Settlements of before go before it."""
+        """Tell the home what was settled before: it goes before."""
         self.require_home()
         self.renew()
         self.settlements.send(self.home, self.id)

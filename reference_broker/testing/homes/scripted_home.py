@@ -41,6 +41,8 @@ class ScriptedHome:
         self.is_up = True
         self.has_room = True
         self.published: list[Published] = []
+        self.runs: list[int] = []
+        """The numbers of messages that came together."""
         self.asked: list[tuple[Any, ...]] = []
         self.takers: dict[int, Taker] = {}
         """By the number of the attachment."""
@@ -66,6 +68,7 @@ class ScriptedHome:
         contents: Sequence[Content],
         refused: Callable[[int], None] | None = None,
     ) -> int:
+        self.runs.append(len(contents))
         for place, content in enumerate(contents):
             self.publish((queue_id,), content, refused and partial(refused, place))
         return self.published[-1].number

@@ -24,7 +24,21 @@ def test_leases_are_taken_in_the_order_that_was_asked_and_the_others_counted() -
     assert held.take(queue.id + 1, (2,)) == ([], 1)
     assert held.take_all() == [[leases[2]]]
     assert held.take_all() == []
+    assert len(held) == 0
     assert held.take(queue.id, (2,)) == ([], 1)
+
+
+def test_they_are_counted_however_they_come_and_go() -> None:
+    queue = QueueHost().declare("q")
+    held = HeldLeases()
+    held.add_run([_lease(queue, number) for number in (1, 2, 3)])
+    held.add(_lease(queue, 4))
+    held.add_run([])
+    assert len(held) == 4
+    held.take(queue.id, (2, 9))
+    assert len(held) == 3
+    held.forget(queue)
+    assert len(held) == 0
 
 
 def test_those_of_a_queue_can_be_forgotten() -> None:

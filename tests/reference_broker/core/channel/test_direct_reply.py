@@ -31,6 +31,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.core.base.limits import REPLY_OUTPUT_BYTES_MAX
 from reference_broker.core.channel.direct_reply import ADDRESS_PREFIX, PSEUDO_QUEUE
+from reference_broker.testing.homes.scripted_home import ScriptedHome
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 
 ASKS = Properties(reply_to=PSEUDO_QUEUE, correlation_id="7")
@@ -218,3 +219,33 @@ def test_answers_that_a_client_does_not_read_are_lost_and_not_kept() -> None:
     assert client.connection.output_size < REPLY_OUTPUT_BYTES_MAX + 1_100_000
     server.publish(address, b"x", mandatory=True)
     assert server.methods() == [BasicReturn(312, "NO_ROUTE", "", address)]
+
+
+def of_another_node(home: ScriptedHome) -> tuple[LoneClient, str]:
+    """A client of node 1, and the address of somebody on node 2, whose home is ``home``."""
+    other = LoneBroker()
+    other.broker.direct_replies.join(2, lambda _: None)
+    _, _, address = asked(other)
+    lone = LoneBroker()
+    lone.broker.direct_replies.join(1, {2: home}.get)
+    return lone.client(), address
+
+
+def test_an_answer_for_another_node_goes_there() -> None:
+    home = ScriptedHome()
+    client, address = of_another_node(home)
+    client.publish(address, b"answer", mandatory=True)
+    assert client.methods() == []
+    (sent,) = home.published
+    assert (sent.queue_ids, bytes(sent.content.body)) == ((), b"answer")
+
+
+@pytest.mark.parametrize("lacks", ["is_up", "has_room"])
+def test_an_answer_for_a_node_that_takes_none_is_returned(lacks: str) -> None:
+    home = ScriptedHome()
+    client, address = of_another_node(home)
+    setattr(home, lacks, False)
+    client.publish(address, b"answer", mandatory=True)
+    (returned,) = client.methods()
+    assert isinstance(returned, BasicReturn)
+    assert home.published == []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -10,13 +11,18 @@ from hypothesis import strategies as st
 
 from mqkit.wire import Properties, content_frames, encode_header
 from mqkit.wire.methods import (
+    BasicAck,
     BasicConsume,
     BasicDeliver,
+    BasicNack,
     BasicPublish,
     ChannelClose,
     ConfirmSelect,
+    QueueBind,
     QueueDeclare,
 )
+from reference_broker.core.base.vhost_info import VHostInfo
+from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.hot_path.publish_run import RUN_MESSAGES, enqueue_run
 from reference_broker.core.index.index import CHUNK_ENTRIES
 from reference_broker.core.index.memory_window import MESSAGE_OVERHEAD_BYTES
@@ -24,6 +30,9 @@ from reference_broker.core.index.priority import first_sequence
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import facts_of
+from reference_broker.core.vhost.firehose import TRACE_EXCHANGE
+from reference_broker.testing.homes.scripted_home import ScriptedHome
+from reference_broker.testing.homes.scripted_nodes import ScriptedNodes
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 from reference_broker.testing.lone_queue import QueueHost
 from reference_broker.testing.recording_journal import RecordingJournal
@@ -208,3 +217,94 @@ def test_a_run_over_the_end_of_a_chunk() -> None:
     assert queue.ready == len(queue.contents) == queue.index.tail - first_sequence(1)
     assert queue.ready > CHUNK_ENTRIES
     assert [queue.index.take() for _ in range(queue.ready)][-1] == (queue.index.tail - 1, False)
+
+
+@pytest.fixture
+def nodes() -> ScriptedNodes:
+    """A client that has published a message to another node, and takes confirms."""
+    nodes = ScriptedNodes()
+    nodes.client.select_confirms()
+    nodes.client.publish("q", b"0")
+    return nodes
+
+
+def publish(nodes: ScriptedNodes, *bodies: bytes) -> None:
+    nodes.client.send_bytes(b"".join(frames("q", body) for body in bodies))
+
+
+def forwarded(nodes: ScriptedNodes) -> list[bytes]:
+    return [bytes(it.content.body) for it in nodes.home.published]
+
+
+def test_a_read_of_alike_messages_goes_to_another_node_together(nodes: ScriptedNodes) -> None:
+    publish(nodes, b"1", b"2", b"3")
+    assert forwarded(nodes) == [b"0", b"1", b"2", b"3"]
+    assert nodes.home.runs == [2], "the first one of a read goes alone"
+    assert nodes.queue.published == 4
+
+
+def test_a_run_to_another_node_is_confirmed_when_that_says_so(nodes: ScriptedNodes) -> None:
+    publish(nodes, b"1", b"2", b"3")
+    nodes.take(partial(nodes.home.confirm, 3))
+    assert nodes.hears() == [BasicAck(1)]
+    nodes.take(nodes.home.confirm)
+    assert nodes.hears() == [BasicAck(4, multiple=True)]
+
+
+@pytest.mark.parametrize("refused", [2, 3, 4])
+def test_a_message_of_a_run_that_another_node_refuses_is_nacked_alone(
+    nodes: ScriptedNodes, refused: int
+) -> None:
+    publish(nodes, b"1", b"2", b"3")
+    nodes.take(partial(nodes.home.refuse, refused))
+    assert nodes.hears() == [BasicNack(refused)]
+    nodes.take(nodes.home.confirm)
+    assert nodes.hears() == [BasicAck(1), BasicAck(3 if refused == 4 else 4, multiple=True)]
+    publish(nodes, b"4", b"5")
+    nodes.take(partial(nodes.home.refuse, 6))
+    assert nodes.hears() == [BasicNack(6)]
+
+
+class NarrowHome(ScriptedHome):
+    """A home that has no room from some message on."""
+
+    def publish(
+        self, queue_ids: Sequence[int], content: Content, refused: Callable[[], None] | None = None
+    ) -> int:
+        self.has_room = False
+        return super().publish(queue_ids, content, refused)
+
+
+def test_a_run_waits_while_too_much_is_on_its_way_to_the_other_node(nodes: ScriptedNodes) -> None:
+    home = NarrowHome()
+    nodes.lone.broker.vhosts["/"].enter_queue(QueueDefinition(8, "narrow", False, {}), home)
+    nodes.client.send_bytes(frames("narrow", b"x") * 3)
+    for count in (1, 2, 3, 3):
+        assert len(home.published) == count
+        nodes.take(home.make_room)
+        nodes.lone.complete()
+    assert home.runs == []
+
+
+def test_messages_of_one_read_go_to_several_queues_of_another_node(nodes: ScriptedNodes) -> None:
+    nodes.lone.broker.vhosts["/"].enter_queue(QueueDefinition(8, "p", False, {}), nodes.home)
+    nodes.ask(QueueBind("q", "amq.fanout"), QueueBind("p", "amq.fanout"))
+    method = BasicPublish("amq.fanout", "")
+    nodes.client.send_bytes(content_frames(1, method, Properties(), b"x", FRAME_MAX) * 3)
+    assert [it.queue_ids for it in nodes.home.published] == [(7,)] + [(7, 8)] * 3
+    assert nodes.home.runs == []
+
+
+def test_messages_to_another_node_are_traced_as_soon_as_that_is_asked_for(
+    nodes: ScriptedNodes,
+) -> None:
+    vhost = nodes.lone.broker.vhosts["/"]
+    nodes.ask(QueueDeclare("seen"), QueueBind("seen", TRACE_EXCHANGE, "#"))
+    publish(nodes, b"1", b"2")
+    vhost.describe(VHostInfo(tracing=True))
+    publish(nodes, b"3", b"4", b"5")
+    assert [bytes(it.body) for it in vhost.queues["seen"].contents.values()] == [b"3", b"4", b"5"]
+    vhost.describe(VHostInfo())
+    publish(nodes, b"6", b"7", b"8")
+    assert vhost.queues["seen"].ready == 3
+    assert forwarded(nodes) == [b"%d" % number for number in range(9)]

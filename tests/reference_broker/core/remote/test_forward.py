@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import pytest
+
 from mqkit.wire import Properties
 from mqkit.wire.methods import (
     BasicAck,
@@ -94,6 +98,7 @@ def test_one_message_goes_to_a_node_for_all_of_its_queues() -> None:
     client.send(1, QueueBind("q", "amq.fanout"), QueueBind("p", "amq.fanout"))
     client.publish("", b"once", exchange="amq.fanout")
     assert [it.queue_ids for it in home.published] == [(7, 8)]
+    assert [queue.published for queue in lone.broker.vhosts["/"].queues.values()] == [1, 1]
 
 
 def test_a_confirm_waits_for_the_disk_here_and_for_the_home() -> None:
@@ -168,8 +173,13 @@ def with_a_letter(lone: LoneBroker) -> LoneClient:
     """A client that has a message of "source", whose dead letters go to amq.fanout, unacked."""
     client = lone.client()
     arguments = {"x-dead-letter-exchange": "amq.fanout"}
-    client.send(1, QueueDeclare("source", durable=True, arguments=arguments))
-    client.send(1, QueueBind("q", "amq.fanout"))
+    for method in (
+        QueueDeclare("source", durable=True, arguments=arguments),
+        QueueBind("q", "amq.fanout"),
+    ):
+        client.send(1, method)
+        if isinstance(lone.journal, RecordingJournal):
+            lone.sync()
     client.publish("source", b"letter", properties=PERSISTENT)
     client.send(1, BasicGet("source"))
     client.received()
@@ -233,6 +243,40 @@ def test_a_dead_letter_goes_again_though_its_home_is_back_before_anybody_is_told
     assert bodies(home) == [b"letter"] * 2
 
 
+def test_a_dead_letter_that_the_home_has_goes_once_though_that_is_told_when_it_is_lost() -> None:
+    lone, home = node_of("q")
+    client = with_a_letter(lone)
+    client.send(1, BasicReject(1, requeue=False))
+
+    def lost_with_the_answer_here() -> None:
+        home.era += 1
+        home.confirm()
+
+    lone.take(lost_with_the_answer_here)
+    lone.pass_time(2)
+    assert bodies(home) == [b"letter"]
+    assert len(lone.broker.vhosts["/"].queues["source"].index) == 0
+
+
+def test_a_dead_letter_that_its_queue_has_not_taken_leaves_nothing_there() -> None:
+    lone, home = node_of("q")
+    client = confirming(lone)
+    arguments = {
+        "x-max-length": 0,
+        "x-overflow": "reject-publish-dlx",
+        "x-dead-letter-exchange": "",
+        "x-dead-letter-routing-key": "q",
+    }
+    client.send(1, QueueDeclare("full", arguments=arguments))
+    client.received()
+    client.publish("full", b"refused")
+    assert bodies(home) == [b"refused"]
+    lone.take(home.confirm)
+    full = lone.broker.vhosts["/"].queues["full"]
+    assert (len(full.index), full.header_bytes) == (0, 0)
+    assert client.methods() == [BasicNack(1)]
+
+
 def test_a_dead_letter_that_a_full_queue_refuses_is_gone() -> None:
     lone, home = node_of("q")
     client = with_a_letter(lone)
@@ -244,14 +288,50 @@ def test_a_dead_letter_that_a_full_queue_refuses_is_gone() -> None:
     assert len(lone.broker.vhosts["/"].queues["source"].index) == 0
 
 
-def test_a_dead_letter_whose_queue_is_deleted_meanwhile_ends() -> None:
-    lone, home = node_of("q")
+@pytest.mark.parametrize("others", [(), ("here",), ("here", "there")])
+def test_a_dead_letter_whose_queue_is_deleted_meanwhile_goes_on_alone(
+    others: tuple[str, ...],
+) -> None:
+    journal = RecordingJournal()
+    lone, home = node_of("q", journal=journal)
     client = with_a_letter(lone)
+    for name in others:
+        client.send(1, QueueDeclare(name, durable=True))
+        lone.sync()
+        client.send(1, QueueBind(name, "amq.fanout"))
+        lone.sync()
     client.send(1, BasicReject(1, requeue=False))
+    source = lone.broker.vhosts["/"].queues["source"]
     client.send(1, QueueDelete("source"))
+    lone.sync()
+    assert source.deleted
     lone.take(home.confirm)
-    lone.complete()
-    assert lone.broker.vhosts["/"].queues.keys() == {"q"}
+    queues = lone.broker.vhosts["/"].queues
+    assert [queues[name].ready for name in others] == [1] * len(others)
+    assert [queue_id for queue_id, _ in journal.live()] == [queues[name].id for name in others]
+    assert len(source.index) == 0
+
+
+def test_queues_that_are_deleted_while_a_dead_letter_is_on_its_way_get_none() -> None:
+    lone, home = node_of("q", "p")
+    other = ScriptedHome("c")
+    lone.broker.vhosts["/"].enter_queue(QueueDefinition(20, "r", False, {}), other)
+    client = with_a_letter(lone)
+    client.send(1, QueueBind("p", "amq.fanout"), QueueBind("r", "amq.fanout"))
+    client.send(1, QueueDeclare("here"), QueueBind("here", "amq.fanout"))
+    here = lone.broker.vhosts["/"].queues["here"]
+    client.send(1, BasicReject(1, requeue=False))
+    assert [it.queue_ids for it in home.published] == [(7, 8)]
+    lone.take(home.lose)
+    for name in ("p", "r", "here"):
+        lone.take(partial(lone.broker.vhosts["/"].delete_queue, name))
+    home.is_up = True
+    lone.pass_time(1)
+    assert [it.queue_ids for it in home.published] == [(7, 8), (7,)]
+    lone.take(home.confirm)
+    assert other.published == []
+    assert here.ready == 0
+    assert len(lone.broker.vhosts["/"].queues["source"].index) == 0
 
 
 def test_a_publish_by_an_exchange_that_looks_at_headers_goes_there_too() -> None:

@@ -23,6 +23,7 @@ from mqkit.wire.methods import (
     QueueDeleteOk,
 )
 from reference_broker.core.base.vhost_info import VHostInfo
+from reference_broker.core.remote.attachment import WINDOW_BYTES
 from reference_broker.core.vhost.firehose import TRACE_EXCHANGE
 from reference_broker.testing.homes.linked_brokers import LinkedBrokers
 from reference_broker.testing.lone_broker import LoneClient
@@ -42,6 +43,11 @@ class Two:
     def hears(self) -> list[Any]:
         self.nodes.settle()
         return self.client.methods()
+
+    def hears_on(self) -> list[Any]:
+        """The socket takes more."""
+        self.client.resume_writing()
+        return self.hears()
 
     def publish(self, queue: str, *bodies: bytes) -> None:
         for body in bodies:
@@ -125,6 +131,17 @@ def test_a_message_that_a_full_channel_can_not_take_goes_to_another_consumer(two
     assert two.hears() == []
     (_, delivered) = two.ask(BasicConsume("one", "free"), channel=2)
     assert (delivered.consumer_tag, delivered.redelivered) == ("free", False)
+
+
+@pytest.mark.parametrize(("prefetch", "no_ack"), [(0, True), (0, False), (20, False)])
+def test_large_messages_come_on_and_on(two: Two, prefetch: int, no_ack: bool) -> None:
+    two.nodes.declare("b", "q")
+    two.ask(BasicQos(prefetch_count=prefetch), BasicConsume("q", "tag", no_ack=no_ack))
+    two.publish("q", *[b"x" * (WINDOW_BYTES // 4)] * 20)
+    given = two.hears()
+    while heard := two.hears_on():
+        given += heard
+    assert len(given) == 20
 
 
 def test_a_message_is_traced_once_by_the_node_of_the_client(two: Two) -> None:

@@ -15,7 +15,7 @@ from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.questions.answering import Answering, Reply
-from reference_broker.cluster.questions.asking import FAILED, Asking, Gathered
+from reference_broker.cluster.questions.asking import FAILED, Asking, Fate, Gathered
 from reference_broker.cluster.questions.question import Answer, Question, TooLong
 
 
@@ -62,6 +62,11 @@ class Peers:
         self._asking = Asking(links, shell)
         self._kinds: dict[str, Kind] = {}
         answering.answerer = self
+
+    @property
+    def fates(self) -> Mapping[Fate, int]:
+        """The numbers of questions to one node each, by what became of them."""
+        return self._asking.fates
 
     @property
     def revision(self) -> int:

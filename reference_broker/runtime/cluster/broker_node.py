@@ -50,6 +50,7 @@ from reference_broker.core.work.budget import Budget
 from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import Until
 from reference_broker.errors import ClusterRefused, ReferenceBrokerError
+from reference_broker.runtime.cluster.metrics.node_metrics import NodeMetrics
 from reference_broker.runtime.cluster.service import ClusterConfig, ClusterService
 from reference_broker.runtime.disk.journal_driver import DiskDriver
 
@@ -136,6 +137,20 @@ class BrokerNode:
         """The other nodes, as the management API asks them. Once it has joined."""
         assert self._service is not None
         return self._service.peers
+
+    @property
+    def metrics(self) -> NodeMetrics:
+        """The metrics of the node. Once it has joined."""
+        service, homes = self._service, self._definitions.follower.homes_by_node
+        assert service is not None
+        return NodeMetrics(
+            service.node,
+            service.mesh,
+            service.peers,
+            self._queue_links,
+            homes,
+            service.coordinator,
+        )
 
     # The host of the service
 

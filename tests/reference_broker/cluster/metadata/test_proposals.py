@@ -319,3 +319,22 @@ def test_who_has_stood_down_waits_until_the_view_knows() -> None:
     node.see(14, stood_down)
     assert _keys(node.win(15)) == [OWN, "a"]  # it holds again
     assert node.answers == [("a", Won(15))]
+
+
+def test_proposals_and_their_outcomes_are_counted() -> None:
+    node = Node()
+    for key in "abcd":
+        node.propose(key)
+    node.win(11)
+    node.etcd.answer(Lost(13))
+    node.see_another(13, "b")
+    node.win(14)
+    node.propose("e")
+    assert (node.proposals.proposed, node.proposals.outcomes) == (5, {Won: 3, Lost: 1})
+    node.proposals.end("over")
+    node.propose("f")
+    node.clock.forward(0)
+    assert node.proposals.proposed == 6
+    assert node.proposals.outcomes == {Won: 3, Lost: 1, InDoubt: 1, Refused: 1}
+    node.clock.forward(PATIENCE_S)
+    assert len(node.answers) == sum(node.proposals.outcomes.values()) == 6

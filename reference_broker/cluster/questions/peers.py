@@ -31,12 +31,22 @@ class Kind(Protocol):
 
 class Status(NamedTuple):
     """A member of the cluster, as this node sees it: ``state`` is ``running``, ``draining``,
-    ``unreachable`` (it is there, and there is no link with it) or ``down``."""
+    ``unreachable`` (it is there, and there is no link with it) or ``down``; ``queues`` is the
+    number of those whose home it is."""
 
     node: str
     state: str
     amqp: str
     http: str
+    queues: int
+
+
+class LinkStatus(NamedTuple):
+    """This node's link with another one, and the octets that went over it so far."""
+
+    node: str
+    sent_bytes: int
+    received_bytes: int
 
 
 class Peers:
@@ -60,6 +70,7 @@ class Peers:
         self._members = members
         self._links = links
         self._asking = Asking(links, shell)
+        self._homes: Mapping[str, int] = {}
         self._kinds: dict[str, Kind] = {}
         answering.answerer = self
 
@@ -81,8 +92,19 @@ class Peers:
     def members(self) -> list[Status]:
         """All members, by name."""
         return [
-            Status(name, self._state_of(name), record.amqp, record.http)
+            Status(name, self._state_of(name), record.amqp, record.http, self._homes.get(name, 0))
             for name, record in sorted(self._members.by_name.items())
+        ]
+
+    def count_queues(self, homes: Mapping[str, int]) -> None:
+        """Take the numbers of queues by home from ``homes``, from now on."""
+        self._homes = homes
+
+    def open_links(self) -> list[LinkStatus]:
+        """The links that this node has, by the other's name."""
+        return [
+            LinkStatus(name, sum(link.counts.sent_octets), sum(link.counts.received_octets))
+            for name, link in sorted(self._links.items())
         ]
 
     def _state_of(self, node: str) -> str:

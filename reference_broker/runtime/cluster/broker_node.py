@@ -177,6 +177,7 @@ class BrokerNode:
         self._definitions = NodeDefinitions(
             self._broker, self.shared, node, homes, self.after, _log.warning
         )
+        self.peers.count_queues(self._definitions.follower.homes_by_node)
 
     def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
         """Write the mark to the log."""

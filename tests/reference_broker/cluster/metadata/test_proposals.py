@@ -219,6 +219,7 @@ def test_who_gave_up_in_doubt_is_told_so_and_the_node_goes_on_to_find_out() -> N
     node.propose("next")
     assert _keys(node.win(11)) == [OWN, "doubtful"]
     assert _keys(node.win(12)) == [OWN, "next"]
+    assert node.proposals.outcomes == {InDoubt: 1, Refused: 1, Won: 1}, "each has one answer"
 
 
 def test_an_earlier_runs_last_transaction_may_come_in_between() -> None:

@@ -78,6 +78,9 @@ class Lease:
         self.state = LeaseState.NONE
         self.lease = 0
         self.next_at = now
+        self.ends_at = 0.0
+        """The time at which the lease has run out, if the store has not answered by then; 0 while
+        there is none."""
         self._ttl_s = ttl_s
         self._listener = listener
         self._asked_at = now
@@ -122,7 +125,7 @@ class Lease:
         assert self.state is LeaseState.RENEWING
         ended = self.lease
         if ttl_s == 0:
-            self.lease = 0
+            self.lease, self.ends_at = 0, 0.0
         if self._released:
             self._end()
         elif self.lease:
@@ -156,6 +159,8 @@ class Lease:
         self.state = LeaseState.HELD
         # From when it was asked: the store's clock began somewhere between then and now.
         self.next_at = self._asked_at + self._granted_ttl_s / RENEWALS
+        self.ends_at = self._asked_at + self._granted_ttl_s
 
     def _end(self) -> None:
         self.state = LeaseState.RELEASING if self.lease else LeaseState.OVER
+        self.ends_at = 0.0

@@ -25,6 +25,7 @@ from reference_broker.cluster.link.heartbeats import Report
 from reference_broker.cluster.link.hello import Hello, LinkId
 from reference_broker.cluster.link.lane import OWNER_KINDS, Lane
 from reference_broker.cluster.link.link import Link, Receiver
+from reference_broker.cluster.link.link_counts import PastLinks
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.link.shell import LinkShell
 from reference_broker.cluster.membership.joining import Joined
@@ -129,6 +130,7 @@ class Mesh:
         self._listener = listener
         self._lanes = lanes or NoLanes()
         self._greetings = Greetings(secret, shell, self)
+        self.past_links = PastLinks()
         self.answering = Answering(shell)
         """The questions of the other nodes."""
         self._hello: Hello | None = None
@@ -253,6 +255,7 @@ class Mesh:
         self._heard.pop(node, None)
         self._heartbeats.keep(link.peer.link_id, self._addresses.get(link, ""))
         if before is not None:
+            self.past_links.add(node, before.counts)
             self._lanes.link_down(before)
             self._end(before, "a newer connection has taken its place")
         if self._announced:
@@ -270,6 +273,7 @@ class Mesh:
             self._dial_later(node)
         for node in [name for name, each in self._open.items() if each is link]:
             del self._open[node]
+            self.past_links.add(node, link.counts)
             self._lanes.link_down(link)
             was_whole = self._heard.pop(node, None) is not None
             what = "the link with node {} is down" if was_whole else "no link with node {}"

@@ -26,8 +26,9 @@ export function withQuery(address, parameters) {
   return query.size ? `${address}?${query}` : address;
 }
 
-/** The answer's JSON, or null for none. Throws ApiFailure. */
-export async function ask(address, { method = "GET", body, headers = {} } = {}) {
+/** The answer's JSON, or null for none; `missing` is told whose part is not in it. Throws
+ *  ApiFailure. */
+export async function ask(address, { method = "GET", body, headers = {}, missing } = {}) {
   const wanted = { accept: "application/json", ...headers };
   const login = authorization();
   if (login !== null) wanted.authorization = login;
@@ -44,6 +45,7 @@ export async function ask(address, { method = "GET", body, headers = {} } = {}) 
       redirect: "error",
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
+    missing?.take(answer.headers);
     const text = await answer.text();
     if (answer.ok) return text === "" ? null : JSON.parse(text);
     throw new ApiFailure(answer.status, reasonOf(text) || `HTTP ${answer.status}`);

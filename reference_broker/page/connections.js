@@ -5,6 +5,7 @@ import { confirm } from "./dialog.js";
 import { element, setText } from "./element.js";
 import { field } from "./field.js";
 import { bytes, count, counted, moment, value } from "./format.js";
+import { nodeWords } from "./nodes.js";
 import { Notice } from "./notice.js";
 import { Table } from "./table.js";
 
@@ -19,6 +20,7 @@ export function clientWords(properties = {}) {
 
 export class ConnectionsView {
   title = "Connections";
+  #pulse;
   #name = "";
   #notice = new Notice();
   #summary = element("p", { class: "quiet", role: "status" });
@@ -30,6 +32,7 @@ export class ConnectionsView {
       { title: "Client", text: (row) => clientWords(row.client_properties) },
       { title: "User", text: (row) => row.user },
       { title: "Virtual host", text: (row) => row.vhost },
+      { title: "Node", text: nodeWords, shown: () => this.#pulse.hasPeers },
       { title: "State", text: (row) => `${row.state}${row.ssl ? ", TLS" : ""}` },
       { title: "Since", text: (row) => moment(row.connected_at) },
       { title: "Channels", text: (row) => count(row.channels), number: true },
@@ -41,7 +44,8 @@ export class ConnectionsView {
     { empty: "Nobody is connected." },
   );
 
-  constructor() {
+  constructor(pulse) {
+    this.#pulse = pulse;
     const filter = element("input", { type: "search", spellcheck: "false" });
     filter.addEventListener("input", () => {
       this.#name = filter.value;
@@ -57,10 +61,11 @@ export class ConnectionsView {
     );
   }
 
-  async refresh() {
+  async refresh(missing) {
     const name = this.#name;
     const answer = await ask(
       withQuery(path("connections"), { page: 1, page_size: PAGE_SIZE, name }),
+      { missing },
     );
     if (name !== this.#name) return;
     this.#table.fill(answer.items);

@@ -52,9 +52,9 @@ export class DeadLettersView {
     );
   }
 
-  async refresh() {
+  async refresh(missing) {
     const [{ queues, complete }, bindings] = await Promise.all([
-      allQueues(),
+      allQueues(missing),
       ask(path("bindings")),
     ]);
     const found = deadLetterQueues(queues, bindings);
@@ -86,11 +86,12 @@ export class DeadLettersView {
   }
 }
 
-async function allQueues() {
+async function allQueues(missing) {
   const queues = [];
   for (let page = 1; page <= PAGES_MAX; page += 1) {
     const answer = await ask(
       withQuery(path("queues"), { page, page_size: PAGE_SIZE, columns: COLUMNS }),
+      { missing },
     );
     queues.push(...answer.items);
     if (page >= answer.page_count) return { queues, complete: true };

@@ -62,3 +62,9 @@ export function counted(amount, noun) {
 export function value(any) {
   return typeof any === "string" ? any : JSON.stringify(any);
 }
+
+/** ["a", "b", "c"] is "a, b and c". */
+export function list(words) {
+  const last = words.length - 1;
+  return last < 1 ? words.join() : `${words.slice(0, last).join(", ")} and ${words[last]}`;
+}

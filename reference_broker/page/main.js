@@ -4,6 +4,7 @@ import { ApiFailure, ask, path } from "./api.js";
 import { ConnectionsView } from "./connections.js";
 import { DeadLettersView } from "./dead_letters.js";
 import { element, replace, setText } from "./element.js";
+import { Missing } from "./missing.js";
 import { OverviewView } from "./overview.js";
 import { Pulse } from "./pulse.js";
 import { QueueView } from "./queue.js";
@@ -18,6 +19,7 @@ const top = byId("top");
 const login = byId("login");
 const place = byId("view");
 const trouble = byId("trouble");
+const missingLine = byId("missing");
 
 let pulse = new Pulse();
 let view = null;
@@ -27,9 +29,9 @@ let turn = 0;
 /** The view that an address names; the overview for one that names none. */
 function viewFor(address) {
   const [noun, ...names] = address.replace(/^#\/?/, "").split("/").map(decoded);
-  if (noun === "queues" && names.length === 2) return new QueueView(...names);
-  if (noun === "queues") return new QueuesView();
-  if (noun === "connections") return new ConnectionsView();
+  if (noun === "queues" && names.length === 2) return new QueueView(pulse, ...names);
+  if (noun === "queues") return new QueuesView(pulse);
+  if (noun === "connections") return new ConnectionsView(pulse);
   if (noun === "dead-letters") return Object.assign(new DeadLettersView(), { slow: true });
   return new OverviewView(pulse);
 }
@@ -58,18 +60,21 @@ async function refresh() {
   clearTimeout(timer);
   turn += 1;
   const mine = turn;
+  const missing = new Missing();
   try {
-    await pulse.refresh();
+    await pulse.refresh(missing);
     if (mine !== turn) return;
-    await view.refresh();
-    if (mine === turn) sayTrouble(null);
+    await view.refresh(missing);
+    if (mine !== turn) return;
+    say(trouble, "");
+    say(missingLine, missing.words());
   } catch (error) {
     if (mine !== turn) return;
     if (error instanceof ApiFailure && error.status === 401 && !(await stillKnown())) {
       showLogin("Log in again: the broker does not take this login any more.");
       return;
     }
-    sayTrouble(error.status === 404 ? "This is gone." : error.message);
+    say(trouble, error.status === 404 ? goneWords(missing) : error.message);
     if (!(error instanceof ApiFailure)) console.error(error);
   }
   if (mine === turn) {
@@ -92,9 +97,14 @@ async function stillKnown() {
   }
 }
 
-function sayTrouble(text) {
-  trouble.hidden = text === null;
-  setText(trouble, text ?? "");
+/** It may be of a node that could not be asked. */
+function goneWords(missing) {
+  return missing.words() ? `This is not found. ${missing.words()}` : "This is gone.";
+}
+
+function say(line, text) {
+  line.hidden = text === "";
+  setText(line, text);
 }
 
 function showLogin(text) {
@@ -102,7 +112,8 @@ function showLogin(text) {
   turn += 1;
   view = null;
   end();
-  sayTrouble(null);
+  say(trouble, "");
+  say(missingLine, "");
   replace(place);
   top.hidden = true;
   login.hidden = false;

@@ -4,6 +4,7 @@ import { ApiFailure, ask, path } from "./api.js";
 import { LineChart } from "./chart.js";
 import { element, replace, setText } from "./element.js";
 import { bytes, count, duration, rate } from "./format.js";
+import { NodesPanel, absences } from "./nodes.js";
 import { facts } from "./table.js";
 
 const TOTALS = ["Ready", "Unacked", "Connections", "Channels", "Consumers", "Queues"];
@@ -20,6 +21,7 @@ export class OverviewView {
   #totals = facts(TOTALS);
   #node = facts(NODE);
   #alarms = element("div", { role: "status" });
+  #nodes = new NodesPanel();
   #noNode = element("p", { class: "quiet", hidden: true });
   #depth = new LineChart(
     "Messages in queues",
@@ -53,10 +55,11 @@ export class OverviewView {
         this.#node.element,
         this.#noNode,
       ),
+      this.#nodes.element,
     );
   }
 
-  async refresh() {
+  async refresh(missing) {
     const { overview, history } = this.#pulse;
     const now = Date.now();
     this.#depth.draw(history, now);
@@ -68,7 +71,10 @@ export class OverviewView {
       objects.connections, objects.channels, objects.consumers, objects.queues,
     ];
     TOTALS.forEach((name, index) => this.#totals.set(name, count(totals[index])));
-    await this.#refreshNode(overview);
+    await Promise.all([
+      this.#refreshNode(overview),
+      this.#nodes.refresh(this.#pulse, missing),
+    ]);
   }
 
   async #refreshNode(overview) {
@@ -94,7 +100,8 @@ export class OverviewView {
       node.db_dir || "memory only",
     ];
     NODE.forEach((name, index) => this.#node.set(name, values[index]));
-    this.#showAlarms(ALARMS.filter(([name]) => node[name] === true).map(([, words]) => words));
+    const alarms = ALARMS.filter(([name]) => node[name] === true).map(([, words]) => words);
+    this.#showAlarms([...alarms, ...absences(this.#pulse.members ?? [])]);
   }
 
   #showAlarms(words) {

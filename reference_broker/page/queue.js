@@ -2,9 +2,10 @@
 
 import { ask, path } from "./api.js";
 import { LineChart } from "./chart.js";
-import { element, replace } from "./element.js";
+import { element, replace, setText } from "./element.js";
 import { bytes, count, rate, value } from "./format.js";
 import { History, Rates } from "./history.js";
+import { nodeWords } from "./nodes.js";
 import { MovePanel } from "./move.js";
 import { PeekPanel } from "./peek.js";
 import { PublishPanel } from "./publish.js";
@@ -19,10 +20,12 @@ const NUMBERS = [
 ];
 
 export class QueueView {
+  #pulse;
   #vhost;
   #name;
   #history = new History();
   #rates = new Rates();
+  #home = element("span");
   #features = element("p", { class: "quiet" });
   #numbers = facts(NUMBERS);
   #depthChart = new LineChart(
@@ -54,6 +57,11 @@ export class QueueView {
     [
       { title: "Tag", text: (row) => row.consumer_tag },
       { title: "Connection", text: (row) => row.channel_details?.name ?? "" },
+      {
+        title: "Node",
+        text: (row) => nodeWords(row.channel_details ?? {}),
+        shown: () => this.#pulse.hasPeers,
+      },
       { title: "Acks", text: (row) => (row.ack_required ? "needed" : "automatic") },
       { title: "Prefetch", text: (row) => count(row.prefetch_count), number: true },
       { title: "State", text: consumerState },
@@ -63,7 +71,8 @@ export class QueueView {
   );
   #arguments = element("div");
 
-  constructor(vhost, name) {
+  constructor(pulse, vhost, name) {
+    this.#pulse = pulse;
     this.#vhost = vhost;
     this.#name = name;
     this.title = `Queue ${name}`;
@@ -72,7 +81,7 @@ export class QueueView {
       {},
       element("p", {}, element("a", { href: "#/queues" }, "← All queues")),
       element("h1", {}, name),
-      element("p", {}, "In virtual host ", element("b", {}, vhost)),
+      element("p", {}, "In virtual host ", element("b", {}, vhost), this.#home),
       this.#features,
       this.#numbers.element,
       element("div", { class: "pair" }, this.#rateChart.element, this.#depthChart.element),
@@ -90,9 +99,9 @@ export class QueueView {
     );
   }
 
-  async refresh() {
+  async refresh(missing) {
     const [queue, bindings] = await Promise.all([
-      ask(path("queues", this.#vhost, this.#name)),
+      ask(path("queues", this.#vhost, this.#name), { missing }),
       ask(path("queues", this.#vhost, this.#name, "bindings")),
     ]);
     this.#show(queue, Date.now());
@@ -112,6 +121,7 @@ export class QueueView {
       count(stats.redeliver ?? 0), count(stats.ack ?? 0),
     ];
     NUMBERS.forEach((name, index) => this.#numbers.set(name, values[index]));
+    setText(this.#home, this.#pulse.hasPeers ? `, at home on ${nodeWords(queue)}` : "");
     replace(this.#features, queueFeatures(queue).join(", "));
     const table = pairs("Arguments", argumentRows(queue.arguments));
     replace(this.#arguments, table === null ? null : panel(null, table));

@@ -5,6 +5,7 @@ import { element, setText } from "./element.js";
 import { field } from "./field.js";
 import { count, counted, rate } from "./format.js";
 import { Rates } from "./history.js";
+import { nodeWords } from "./nodes.js";
 import { queueFeatures } from "./queue_features.js";
 import { Table } from "./table.js";
 
@@ -13,7 +14,7 @@ const RATES = ["publish", "deliver_get", "ack"];
 const COLUMNS = [
   "name", "vhost", "type", "durable", "exclusive", "auto_delete", "arguments", "policy",
   "effective_policy_definition", "messages_ready", "messages_unacknowledged", "consumers",
-  "message_stats",
+  "message_stats", "node", "state",
 ].join();
 
 export function queueLink({ vhost, name }) {
@@ -36,7 +37,7 @@ export class QueuesView {
   #previous = this.#step("Previous", -1);
   #next = this.#step("Next", 1);
 
-  constructor() {
+  constructor(pulse) {
     const filter = element("input", { type: "search", spellcheck: "false" });
     filter.addEventListener("input", () => this.#change({ name: filter.value, page: 1 }));
     this.#table = new Table(
@@ -44,6 +45,7 @@ export class QueuesView {
       [
         { title: "Name", sort: "name", make: queueLink },
         { title: "Virtual host", sort: "vhost", text: (row) => row.vhost },
+        { title: "Node", sort: "node", text: nodeWords, shown: () => pulse.hasPeers },
         { title: "Features", text: (row) => queueFeatures(row).join(", ") },
         number("Ready", "messages_ready", (row) => count(row.messages_ready)),
         number("Unacked", "messages_unacknowledged", (row) => count(row.messages_unacknowledged)),
@@ -65,10 +67,10 @@ export class QueuesView {
     );
   }
 
-  async refresh() {
+  async refresh(missing) {
     this.#asked += 1;
     const asked = this.#asked;
-    const answer = await this.#ask();
+    const answer = await this.#ask(missing);
     if (asked !== this.#asked) return; // another filter or page is on its way
     const now = Date.now();
     const rates = new Map();
@@ -90,7 +92,7 @@ export class QueuesView {
     this.#next.disabled = this.#page >= pages;
   }
 
-  async #ask() {
+  async #ask(missing) {
     try {
       return await ask(
         withQuery(path("queues"), {
@@ -101,12 +103,13 @@ export class QueuesView {
           sort_reverse: this.#descending ? "true" : "",
           columns: COLUMNS,
         }),
+        { missing },
       );
     } catch (error) {
       // The last page may have gone, with its queues.
       if (!(error instanceof ApiFailure) || error.status !== 400 || this.#page === 1) throw error;
       this.#page = 1;
-      return this.#ask();
+      return this.#ask(missing);
     }
   }
 

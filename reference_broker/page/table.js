@@ -16,7 +16,8 @@ export class Table {
   /**
    * A column has a `title`, and either `text(row)`, which is written at each refresh, or
    * `make(row)`, nodes that are made once for each key. `number: true` aligns right. With `sort`,
-   * the name that the API sorts by, its title is a button that calls `onSort`.
+   * the name that the API sorts by, its title is a button that calls `onSort`. With `shown`, a
+   * function, it is there only while that says so.
    */
   constructor(caption, columns, keyOf, { onSort = null, empty = "None." } = {}) {
     this.#columns = columns;
@@ -54,6 +55,8 @@ export class Table {
   }
 
   fill(rows) {
+    const hidden = this.#columns.map(({ shown }) => shown !== undefined && !shown());
+    this.#headings.forEach((heading, index) => (heading.hidden = hidden[index]));
     const before = this.#rows;
     const keys = new Set(rows.map(this.#keyOf));
     for (const [key, line] of before) if (!keys.has(key)) line.remove();
@@ -64,7 +67,9 @@ export class Table {
       const line = before.get(key) ?? this.#line(row);
       this.#rows.set(key, line);
       this.#columns.forEach((column, index) => {
-        if (column.text !== undefined) setText(line.children[index], column.text(row));
+        const cell = line.children[index];
+        cell.hidden = hidden[index];
+        if (column.text !== undefined) setText(cell, hidden[index] ? "" : column.text(row));
       });
       if (line === place) place = place.nextElementSibling;
       else this.#body.insertBefore(line, place);

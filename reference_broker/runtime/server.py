@@ -302,11 +302,12 @@ class Server:
     async def _start_http(self) -> None:
         self._started_at_ms = self.now()[1]
         self.http_port = None
+        of_cluster = None if self.cluster is None else self.cluster.metrics
         if self.config.http is not None or (self.tls is not None and self.tls.config.https):
             sampler = Sampler(self)
             self.broker.memory.beside["samples"] = lambda: sampler.held_bytes
             peers = None if self.cluster is None else self.cluster.peers
-            app = build_app(self, sampler, self, peers, self._http_share)
+            app = build_app(self, sampler, self, peers, self._http_share, of_cluster)
             self._sampling = self._loop.create_task(sampler.run(), name="sampler")
             if self.config.http is not None:
                 http = HttpListener(app, self._http_share, self._admission)
@@ -316,7 +317,8 @@ class Server:
                 await self.tls.serve(self._admission, self.broker.handshakes, app, self._http_share)
         self.prometheus_port = None
         if self.config.prometheus is not None:
-            metrics = HttpListener(build_metrics_app(self), self._http_share, self._admission)
+            app = build_metrics_app(self, of_cluster)
+            metrics = HttpListener(app, self._http_share, self._admission)
             await metrics.start(*self.config.prometheus)
             self._metrics, self.prometheus_port = metrics, metrics.port
 

@@ -1,5 +1,6 @@
 """A real Prometheus scrapes the broker with docs/grafana/prometheus.yaml, every expression of the
-dashboards has an answer, and the alerts fire for what they are named after.
+dashboards has an answer, and the alerts fire for what they are named after. A second one
+scrapes the nodes of a cluster, for the row of its metrics.
 
 Debian's `prometheus` is looked for; `.ci/run` installs it.
 """
@@ -20,11 +21,14 @@ import pika
 import pytest
 from ruamel.yaml import YAML
 
+from mqkit.testing import Cluster, ClusterUnavailable, cluster
+
 pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "grafana"
 BOARDS = [FOLDER / "broker.json", FOLDER / "queues.json"]
 """Those of a broker. That of an app: tests/mqkit/observation/whole/test_scrape.py."""
+CLUSTER_ROW = "Cluster (nodes with --cluster-name)"
 DEEP = 10_001
 WAIT_S = 60
 
@@ -92,17 +96,44 @@ class Prometheus:
 def prometheus(
     reference_broker: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Prometheus]:
+    urls = (reference_broker.management_url, *reference_broker.others)
+    targets = (url.removeprefix("http://") for url in urls)
+    yield from _scraping(tmp_path_factory.mktemp("prometheus"), *targets)
+
+
+def _scraping(folder: Path, *targets: str) -> Iterator[Prometheus]:
     binary = shutil.which("prometheus")
     if binary is None:
         pytest.skip("no prometheus here: apt-get install prometheus")
-    urls = (reference_broker.management_url, *reference_broker.others)
-    targets = (url.removeprefix("http://") for url in urls)
-    server = Prometheus(binary, tmp_path_factory.mktemp("prometheus"), *targets)
+    server = Prometheus(binary, folder, *targets)
     try:
         server.eventually("up == 1")
         yield server
     finally:
         server.close()
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Cluster]:
+    try:
+        with cluster(nodes=2) as found:
+            yield found
+    except ClusterUnavailable as why:
+        pytest.skip(str(why))
+
+
+@pytest.fixture(scope="module")
+def of_cluster(nodes: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """A Prometheus that scrapes two nodes, one of which has worked with a queue of the other."""
+    parameters = [pika.URLParameters(url) for url in nodes.urls]
+    with pika.BlockingConnection(parameters[0]) as a, pika.BlockingConnection(parameters[1]) as b:
+        b.channel().queue_declare("elsewhere", durable=True)
+        channel = a.channel()
+        channel.confirm_delivery()
+        channel.basic_publish("", "elsewhere", b"1")
+        assert channel.basic_get("elsewhere", auto_ack=True)[2] == b"1"
+    targets = (f"127.0.0.1:{node.management_port}" for node in nodes.nodes.values())
+    yield from _scraping(tmp_path_factory.mktemp("of cluster"), *targets)
 
 
 @pytest.fixture(scope="module")
@@ -130,16 +161,26 @@ def trouble(reference_broker: Any, prometheus: Prometheus) -> Iterator[None]:
 
 
 def expressions() -> list[Any]:
-    found = []
-    for path in BOARDS:
-        for panel in json.loads(path.read_text())["panels"]:
-            for target in panel.get("targets", ()):
-                text = target["expr"].replace("$__rate_interval", "10s")
-                for variable in ("instance", "vhost", "queue"):
-                    text = text.replace(f"${variable}", ".*")
-                name = f"{path.stem}: {panel['title']} {target['refId']}"
-                found.append(pytest.param(text, id=name))
-    return found
+    return [
+        each
+        for path in BOARDS
+        for panel in json.loads(path.read_text())["panels"]
+        for each in _asked_by(path, panel)
+    ]
+
+
+def expressions_of_cluster() -> list[Any]:
+    panels = json.loads(BOARDS[0].read_text())["panels"]
+    (row,) = [panel for panel in panels if panel["title"] == CLUSTER_ROW]
+    return [each for panel in row["panels"] for each in _asked_by(BOARDS[0], panel)]
+
+
+def _asked_by(path: Path, panel: dict[str, Any]) -> Iterator[Any]:
+    for target in panel.get("targets", ()):
+        text = target["expr"].replace("$__rate_interval", "10s")
+        for variable in ("instance", "vhost", "queue"):
+            text = text.replace(f"${variable}", ".*")
+        yield pytest.param(text, id=f"{path.stem}: {panel['title']} {target['refId']}")
 
 
 @pytest.mark.parametrize("expression", expressions())
@@ -173,6 +214,39 @@ def test_what_is_wrong_is_found(
 def test_what_is_right_is_left_alone(prometheus: Prometheus, trouble: None, alert: str) -> None:
     prometheus.eventually('rabbitmq_queues{job="mqkit"}')
     assert prometheus.query(_expression(alert)) == []
+
+
+@pytest.mark.parametrize("expression", expressions_of_cluster())
+def test_every_panel_of_a_cluster_has_something_to_show(
+    of_cluster: Prometheus, expression: str
+) -> None:
+    assert "$" not in expression
+    assert of_cluster.eventually(expression)
+
+
+@pytest.mark.parametrize(
+    "alert", ["ClusterMemberMissing", "ClusterLinkDown", "ClusterEtcdErrors", "ClusterLeaseLow"]
+)
+def test_a_cluster_that_is_well_is_left_alone(of_cluster: Prometheus, alert: str) -> None:
+    of_cluster.eventually("mqkit_cluster_links_lost_total")
+    assert of_cluster.query(_expression(alert)) == []
+
+
+def test_a_node_that_is_gone_and_an_etcd_that_is_away_are_found(
+    of_cluster: Prometheus, nodes: Cluster
+) -> None:
+    """Plays last, as what it breaks is not mended."""
+    here = f"127.0.0.1:{nodes['a'].management_port}"
+    nodes.kill("b")
+    (missing,) = of_cluster.eventually(_expression("ClusterMemberMissing"))
+    assert missing["metric"]["instance"] == here
+    (down,) = of_cluster.eventually(_expression("ClusterLinkDown"))
+    assert (down["metric"]["instance"], down["metric"]["peer"]) == (here, "mqkit@b")
+    nodes.etcd.stop()
+    (low,) = of_cluster.eventually(_expression("ClusterLeaseLow"))
+    assert low["metric"]["instance"] == here
+    errors = of_cluster.eventually(_expression("ClusterEtcdErrors"))
+    assert {row["metric"]["instance"] for row in errors} == {here}
 
 
 def test_prometheus_takes_the_rules(prometheus: Prometheus) -> None:

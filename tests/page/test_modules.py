@@ -31,6 +31,9 @@ Call = Callable[..., Any]
         ("moment", 1_795_190_520_000, "2026-11-20 16:02 UTC"),
         ("value", "text", "text"),
         ("value", [1, "a"], '[1,"a"]'),
+        ("list", [], ""),
+        ("list", ["a"], "a"),
+        ("list", ["a", "b", "c"], "a, b and c"),
     ],
 )
 def test_format(module: Call, function: str, value: Any, text: str) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from reference_broker.cluster.link.credit import Credit
 from reference_broker.cluster.link.frame import FRAME_PAYLOAD_MAX, Buffer, encode_frame
 from reference_broker.cluster.link.lane import CONTROL_BYTES_MAX, WINDOWS, ControlKind, Lane
+from reference_broker.cluster.link.link_counts import LinkCounts
 from reference_broker.cluster.link.sending_lane import WAITING_BYTES_MAX, Outgoing, SendingLane
 from reference_broker.core.work.until import Until
 from reference_broker.errors import LinkError
@@ -29,9 +30,12 @@ that comes later: a socket should not be given more than it takes at once."""
 class Lanes:
     """All that one link has to send, in the lanes that it waits in."""
 
-    __slots__ = ("_allowed", "_control", "_control_bytes", "_lanes", "_latest", "_turns", "sent")
+    __slots__ = (
+        "_allowed", "_control", "_control_bytes", "_lanes", "_latest", "_turns", "counts"
+    )  # fmt: skip
 
     def __init__(self) -> None:
+        self.counts = LinkCounts()
         self._control: deque[bytes] = deque()
         self._control_bytes = 0
         self._latest: dict[tuple[int, int], bytes] = {}
@@ -40,8 +44,6 @@ class Lanes:
         """Lanes that have a frame to send; the first one's turn is now."""
         self._allowed: dict[Lane, int] = {}
         """Bytes that each of them may send in its turn."""
-        self.sent = dict.fromkeys(Lane, 0)
-        """Bytes that were handed out, by lane."""
 
     # Control
 
@@ -87,13 +89,17 @@ class Lanes:
 
     def give_credit(self, credit: Credit) -> None:
         """Take what a CREDIT says. Raises as :meth:`SendingCredit.give`."""
-        self._lanes[credit.lane].credit.give(credit.consumed)
+        self._lanes[credit.lane].give_credit(credit.consumed)
         self._take_part(credit.lane)
 
     def _take_part(self, lane: Lane) -> None:
-        if lane not in self._allowed and self._lanes[lane].next_frame_bytes:
+        if lane in self._allowed:
+            return
+        if self._lanes[lane].next_frame_bytes:
             self._allowed[lane] = QUANTUM_BYTES
             self._turns.append(lane)
+        elif self._lanes[lane].begins_to_stall():
+            self.counts.stalls[lane] += 1
 
     # Output
 
@@ -101,6 +107,10 @@ class Lanes:
     def waiting(self) -> int:
         """Accounted bytes of messages that wait in all lanes."""
         return sum(lane.waiting for lane in self._lanes.values())
+
+    def waiting_in(self, lane: Lane) -> int:
+        """Accounted bytes of messages that wait in ``lane``."""
+        return self._lanes[lane].waiting
 
     @property
     def has_output(self) -> bool:
@@ -132,10 +142,13 @@ class Lanes:
             return 0
         lane.take_frame(output)
         self._allowed[name] -= size
-        self.sent[name] += size
+        self.counts.sent_frames[name] += 1
+        self.counts.sent_octets[name] += size
         if not lane.next_frame_bytes:
             self._turns.popleft()
             del self._allowed[name]
+            if lane.begins_to_stall():
+                self.counts.stalls[name] += 1
         if len(lane.room_comes) and lane.room * 2 >= WAITING_BYTES_MAX and lane not in half_empty:
             half_empty.append(lane)
         return size
@@ -146,6 +159,7 @@ class Lanes:
         self._control.clear()
         self._control_bytes = 0
         size = sum(map(len, frames))
-        self.sent[Lane.CONTROL] += size
+        self.counts.sent_frames[Lane.CONTROL] += len(frames)
+        self.counts.sent_octets[Lane.CONTROL] += size
         output += frames
         return size

@@ -116,6 +116,8 @@ class Link:
         self._decoder = FrameDecoder()
         self._assembly = Assembly()
         self._lanes = Lanes()
+        self.counts = self._lanes.counts
+        """Of this connection, its handshake included. Read only."""
         self._credits = {lane: ReceivingCredit(lane) for lane in WINDOWS}
         self._asks = Asks()
         self._questions = Questions()
@@ -248,7 +250,12 @@ class Link:
 
     def sent_bytes(self, lane: Lane) -> int:
         """Octets of frames that were handed to the socket."""
-        return self._lanes.sent[lane]
+        return self.counts.sent_octets[lane]
+
+    def waiting_bytes(self, lane: Lane) -> int:
+        """Accounted bytes of messages that wait here to be sent in ``lane``, which is not
+        CONTROL."""
+        return self._lanes.waiting_in(lane)
 
     def send(self, lane: Lane, kind: int, buffers: Sequence[Buffer]) -> None:
         """Have a message go. Ask for :meth:`room` first, unless it is a reply or control. Nothing
@@ -291,14 +298,17 @@ class Link:
 
     def _take_frames(self) -> None:
         """Take frames until the call has had its part of the turn."""
-        decoder = self._decoder
+        decoder, counts = self._decoder, self.counts
         until = decoder.buffered - TURN_BYTES
         self.more_waits = False
         try:
             for _ in range(TURN_FRAMES):
+                buffered = decoder.buffered
                 frame = decoder.next_frame()
                 if frame is None:
                     return
+                counts.received_frames[frame.lane] += 1
+                counts.received_octets[frame.lane] += buffered - decoder.buffered
                 message = self._assembly.take(frame)
                 if message is not None:
                     self._take_message(message)

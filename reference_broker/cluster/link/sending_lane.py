@@ -65,6 +65,7 @@ class SendingLane:
         "_replies",
         "_reply_bytes",
         "_unfinished",
+        "_was_stalled",
         "credit",
         "lane",
         "room_comes",
@@ -78,6 +79,8 @@ class SendingLane:
         self._replies: deque[Outgoing] = deque()
         self._reply_bytes = 0
         self._unfinished: _Unfinished | None = None
+        self._was_stalled = False
+        """A wait for credit has begun, and has not ended since."""
         self.waiting = 0
         """Accounted bytes of messages that wait, replies not counted."""
         self.room_comes = Until()
@@ -91,6 +94,19 @@ class SendingLane:
     def is_stalled(self) -> bool:
         """True while a message waits for credit, and for nothing else."""
         return bool(self._messages) and not self.next_frame_bytes
+
+    def begins_to_stall(self) -> bool:
+        """True once for each wait for credit: to be asked when the lane has no frame to send."""
+        if self._was_stalled or not self._messages:
+            return False
+        self._was_stalled = True
+        return True
+
+    def give_credit(self, consumed: int) -> None:
+        """See :meth:`SendingCredit.give`."""
+        self.credit.give(consumed)
+        if self.credit.left > 0:
+            self._was_stalled = False
 
     def put(self, message: Outgoing) -> None:
         """Have ``message`` wait. Ask ``room`` first, unless it is a reply.

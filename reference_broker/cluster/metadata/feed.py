@@ -128,10 +128,14 @@ class Feed:
         self._portions: deque[_Portion] = deque()
         self._is_applying = False
         self._told = 0
-        """The revision up to which everything has come; that of the view may be behind it."""
         self._watch: Watch | None = None
         self._number = 0
         """Of the reading or the watch: what an earlier one still says is dropped."""
+
+    @property
+    def told(self) -> int:
+        """The revision up to which everything has come; that of the view may be behind it."""
+        return self._told
 
     def start(self) -> None:
         """Begin to read. To be called once."""

@@ -20,7 +20,7 @@ nothing more.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from functools import partial
@@ -113,6 +113,10 @@ class Proposals:
         gone_back: Callable[[int, int], None],
     ) -> None:
         self.state = ProposalsState.IDLE
+        self.proposed = 0
+        """The number of proposals that were ever made."""
+        self.outcomes: Counter[type[Answered]] = Counter()
+        """The number of those that were answered, by answer. Read only."""
         self._coordinator = coordinator
         self._prefix = prefix
         self._view = view
@@ -165,12 +169,13 @@ class Proposals:
         """Have ``changes`` made, if every compare holds; keys come without the prefix. ``answer``
         is called once, never within the call: after :data:`PATIENCE_S` at the latest."""
         proposal = Proposal(compares, changes, answer)
+        self.proposed += 1
         if self.state is ProposalsState.ENDED:
-            self._after(0, partial(proposal.end, Refused("the node is ending")))
+            self._after(0, partial(self._end, proposal, Refused("the node is ending")))
             return
         if len(self._waiting) >= WAITING_MAX:
             reason = f"{WAITING_MAX} changes of the cluster's metadata are waiting for etcd"
-            self._after(0, partial(proposal.end, Refused(reason)))
+            self._after(0, partial(self._end, proposal, Refused(reason)))
             return
         proposal.deadline = self._after(PATIENCE_S, partial(self._give_up, proposal))
         self._waiting.append(proposal)
@@ -187,7 +192,12 @@ class Proposals:
         unanswered = [*self._batch.proposals, *self._waiting]
         self._batch, self._waiting = Batch(), deque()
         for proposal in unanswered:
-            proposal.end(InDoubt(reason))
+            self._end(proposal, InDoubt(reason))
+
+    def _end(self, proposal: Proposal, answered: Answered) -> None:
+        if proposal.is_open:
+            self.outcomes[type(answered)] += 1
+        proposal.end(answered)
 
     def changed(self, event: Event) -> None:
         """See :class:`~reference_broker.cluster.metadata.view.Follower`: the node's own key."""
@@ -280,9 +290,9 @@ class Proposals:
         proposal.deadline = None
         in_batch = any(each is proposal for each in self._batch.proposals)
         if in_batch and (self._is_in_doubt or self.state is ProposalsState.ASKING):
-            proposal.end(InDoubt(f"etcd has not answered: {self._trouble}"))
+            self._end(proposal, InDoubt(f"etcd has not answered: {self._trouble}"))
         else:
-            proposal.end(Refused(f"etcd can't be asked: {self._trouble}"))
+            self._end(proposal, Refused(f"etcd can't be asked: {self._trouble}"))
 
     # Outcomes
 
@@ -293,7 +303,7 @@ class Proposals:
         ended = self._batch.proposals
         self._ask_next()
         for proposal in ended:
-            proposal.end(Won(revision))
+            self._end(proposal, Won(revision))
 
     def _refused(self, refused: Refused) -> None:
         """etcd does not take the transaction, for the sake of one of the batch: find out which."""
@@ -307,7 +317,7 @@ class Proposals:
             ended = []
         self._ask_next()
         for proposal in ended:
-            proposal.end(refused)
+            self._end(proposal, refused)
 
     def _look(self, revision: int) -> None:
         """Go on when the view has seen what etcd had at ``revision``."""
@@ -359,7 +369,7 @@ class Proposals:
         self._put_back([each for each in self._batch.proposals if self._holds(each)])
         self._ask_next()
         for proposal in ended:
-            proposal.end(Lost(lost_at))
+            self._end(proposal, Lost(lost_at))
 
     def _holds(self, proposal: Proposal) -> bool:
         return all(self._view.revision_of(key) == revision for key, revision in proposal.compares)

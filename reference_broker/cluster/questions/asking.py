@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from functools import partial
 from typing import NamedTuple
 
@@ -32,10 +34,24 @@ class Gathered(NamedTuple):
     unreachable: Sequence[str]
 
 
+class Fate(Enum):
+    """The end of a question to one node. The value is its name for operators."""
+
+    ANSWERED = "answered"
+    FAILED = "failed"
+    """The node says why it has no answer, or none that can be read came."""
+    UNANSWERED = "unanswered"
+    """Nothing came within :data:`ASK_S`, or before the link was lost."""
+    UNASKED = "unasked"
+    """There was no link, or too much was asked over it already."""
+
+
 class Asking:
-    """Asks over ``links``, which are the open ones by node."""
+    """Asks over ``links``, which are the open ones by node. ``fates`` are the numbers of questions
+    whose fate is known, each to one node."""
 
     def __init__(self, links: Mapping[str, Link], shell: LinkShell) -> None:
+        self.fates: Counter[Fate] = Counter()
         self._links = links
         self._shell = shell
 
@@ -45,12 +61,12 @@ class Asking:
         """Ask each of ``nodes``. ``told`` is called once, at the latest after :data:`ASK_S`; within
         this call where nobody can be asked. Raises :exc:`TooLong`."""
         octets = encode_question(question)
-        gathering = _Gathering(nodes, told)
+        gathering = _Gathering(nodes, told, self.fates)
         deadline = self._shell.now() + ASK_S
         for node in nodes:
             link = self._links.get(node)
             if link is None or not link.may_ask:
-                gathering.take(node, None)
+                gathering.take(node, None, Fate.UNASKED)
             else:
                 link.ask(octets, deadline, partial(gathering.hear, node))
                 self._shell.look_at(link)
@@ -59,28 +75,37 @@ class Asking:
 class _Gathering:
     """The answers to one question, as they come."""
 
-    def __init__(self, nodes: Sequence[str], told: Callable[[Gathered], None]) -> None:
+    def __init__(
+        self, nodes: Sequence[str], told: Callable[[Gathered], None], fates: Counter[Fate]
+    ) -> None:
         self._told = told
+        self._fates = fates
         self._open = len(nodes)
         self._found: dict[str, Answer | None] = dict.fromkeys(nodes)
         if not nodes:
             told(Gathered({}, []))
 
     def hear(self, node: str, outcome: Outcome) -> None:
-        answer = None
-        if isinstance(outcome, Answered):
-            try:
-                answer = decode_answer(outcome.payload)
-            except Corrupt:
-                pass
-            else:
-                answer = None if FAILED in answer.head else answer
-        self.take(node, answer)
+        if not isinstance(outcome, Answered):
+            self.take(node, None, Fate.UNANSWERED)
+            return
+        answer = _readable(outcome)
+        self.take(node, answer, Fate.FAILED if answer is None else Fate.ANSWERED)
 
-    def take(self, node: str, answer: Answer | None) -> None:
+    def take(self, node: str, answer: Answer | None, fate: Fate) -> None:
+        self._fates[fate] += 1
         self._found[node] = answer
         self._open -= 1
         if not self._open:
             answers = {name: found for name, found in self._found.items() if found is not None}
             missing = [name for name in self._found if name not in answers]
             self._told(Gathered(answers, missing))
+
+
+def _readable(outcome: Answered) -> Answer | None:
+    """The answer; ``None`` for one that can't be read, or says that there is none."""
+    try:
+        answer = decode_answer(outcome.payload)
+    except Corrupt:
+        return None
+    return None if FAILED in answer.head else answer

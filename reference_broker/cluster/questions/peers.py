@@ -16,7 +16,7 @@ from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.questions.answering import Answering, Reply
-from reference_broker.cluster.questions.asking import FAILED, Asking, Gathered
+from reference_broker.cluster.questions.asking import FAILED, Asking, Fate, Gathered
 from reference_broker.cluster.questions.question import Answer, Question, TooLong
 
 
@@ -32,12 +32,22 @@ class Kind(Protocol):
 
 class Status(NamedTuple):
     """A member of the cluster, as this node sees it: ``state`` is ``running``, ``draining``,
-    ``unreachable`` (it is there, and there is no link with it) or ``down``."""
+    ``unreachable`` (it is there, and there is no link with it) or ``down``; ``queues`` is the
+    number of those whose home it is."""
 
     node: str
     state: str
     amqp: str
     http: str
+    queues: int
+
+
+class LinkStatus(NamedTuple):
+    """This node's link with another one, and the octets that went over it so far."""
+
+    node: str
+    sent_bytes: int
+    received_bytes: int
 
 
 class Peers:
@@ -63,8 +73,14 @@ class Peers:
         self._members = members
         self._links = links
         self._asking = Asking(links, shell)
+        self._homes: Mapping[str, int] = {}
         self._kinds: dict[str, Kind] = {}
         answering.answerer = self
+
+    @property
+    def fates(self) -> Mapping[Fate, int]:
+        """The numbers of questions to one node each, by what became of them."""
+        return self._asking.fates
 
     @property
     def revision(self) -> int:
@@ -79,8 +95,19 @@ class Peers:
     def members(self) -> list[Status]:
         """All members, by name."""
         return [
-            Status(name, self._state_of(name), record.amqp, record.http)
+            Status(name, self._state_of(name), record.amqp, record.http, self._homes.get(name, 0))
             for name, record in sorted(self._members.by_name.items())
+        ]
+
+    def count_queues(self, homes: Mapping[str, int]) -> None:
+        """Take the numbers of queues by home from ``homes``, from now on."""
+        self._homes = homes
+
+    def open_links(self) -> list[LinkStatus]:
+        """The links that this node has, by the other's name."""
+        return [
+            LinkStatus(name, sum(link.counts.sent_octets), sum(link.counts.received_octets))
+            for name, link in sorted(self._links.items())
         ]
 
     def _state_of(self, node: str) -> str:

@@ -40,6 +40,8 @@ class ConsumerSession(Protocol):
     leases: HeldLeases
     leaving: Until | None
     """There while the session has ended, and its consumers leave their queues."""
+    delivered: int
+    """Messages that were sent to all of its consumers."""
 
     def starve(self, consumer: AttachedConsumer) -> None:
         """Wake the consumer when the lane has room again."""
@@ -129,6 +131,7 @@ class AttachedConsumer:
         self._messages_sent += 1
         self._octets_left -= size
         self._octets_sent += size
+        self._session.delivered += 1
         buffers = encode_delivery(self.attachment, lease.number, lease.redelivered, content)
         self._output.add(AnswerKind.DELIVERY, buffers, len(buffers[0]) + content.size)
         if not self.no_ack:
@@ -157,6 +160,7 @@ class AttachedConsumer:
             self._octets_left -= octets
         self._messages_sent += len(run)
         self._octets_sent += size
+        self._session.delivered += len(run)
         for _, alike in groupby(run, _route):
             self._send_run(list(alike))
         if not self.no_ack:

@@ -68,6 +68,10 @@ class LinkedHome:
         self.publishes = SentPublishes(work, budget)
         self.confirmed: Watermark = self.publishes.confirmed
         self.era = 0
+        self.deliveries = 0
+        """Messages that the home has delivered to this node, over all links."""
+        self.unanswered = 0
+        """Questions that the home was asked, and did not answer before a link was lost."""
         self._work = work
         self._budget = budget
         self._work_number = 0
@@ -174,6 +178,11 @@ class LinkedHome:
         self._open[token] = told
 
     @property
+    def questions(self) -> int:
+        """The number of questions that the home was asked, over all links."""
+        return self._tokens
+
+    @property
     def _last_over_link(self) -> int:
         """The last publish that this link has, or is to have."""
         last = self.publishes.last
@@ -226,6 +235,7 @@ class LinkedHome:
         self._unasked.clear()
         takers, self._takers = self._takers, {}
         asked, self._open = self._open, {}
+        self.unanswered += len(asked)
         if takers or asked:
             steps = self._tell_all(takers.values(), asked.values())
             self._work.start(steps, "", self._work_number)
@@ -252,9 +262,11 @@ class LinkedHome:
         self._budget.left -= 1
         if kind == AnswerKind.DELIVERY:
             attachment, number, redelivered, content = read_delivery(reader)
+            self.deliveries += 1
             self._taker(attachment).deliver(number, redelivered, content)
         elif kind == AnswerKind.DELIVERY_RUN:
             attachment, first, contents = read_delivery_run(reader)
+            self.deliveries += len(contents)
             self._budget.left -= len(contents) // _RUN_MESSAGES_PER_UNIT
             self._taker(attachment).deliver_run(first, contents)
         elif kind == AnswerKind.ATTACHED:

@@ -68,6 +68,7 @@ class OriginSession:
         self.leases = HeldLeases()
         self.intake = PublishIntake(link, broker, catalogue, look_at)
         self.leaving: Until | None = None
+        self.delivered = 0
         self.is_closed = False
         self._link = link
         self._catalogue = catalogue

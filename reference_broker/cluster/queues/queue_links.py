@@ -3,7 +3,7 @@ the home of what they ask for. Its owner is the mesh, which has the links."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reference_broker.cluster.link.lane import Lane
@@ -40,6 +40,8 @@ class QueueLinks:
         self._homes: dict[str, LinkedHome] = {}
         self._homes_by_number: dict[int, LinkedHome] = {}
         self._peers: dict[Link, _Peer] = {}
+        self._delivered: dict[str, int] = {}
+        """Messages that went to consumers of a node over links that have ended."""
         broker.memory.beside["links"] = self._held_bytes
 
     def home(self, node: str) -> LinkedHome:
@@ -58,6 +60,25 @@ class QueueLinks:
         held = sum([home.held_bytes for home in self._homes.values()])
         return held + sum([peer.held_bytes for peer in self._peers.values()])
 
+    # Counts
+
+    @property
+    def homes(self) -> Mapping[str, LinkedHome]:
+        """The other nodes as homes, as far as anything was asked of them. Read only."""
+        return self._homes
+
+    def delivered_over(self, node: str, link: Link | None) -> int:
+        """Messages that went to consumers of ``node``, over ``link``, which is open, and over all
+        links that have ended."""
+        peer = None if link is None else self._peers.get(link)
+        now = 0 if peer is None else peer.session.delivered
+        return self._delivered.get(node, 0) + now
+
+    def waiting_bytes(self, link: Link, lane: Lane) -> int:
+        """Accounted octets that wait in front of the lane, which has no room for them."""
+        peer = self._peers.get(link)
+        return 0 if peer is None else peer.waiting_bytes(lane)
+
     # For the mesh
 
     def link_open(self, link: Link) -> None:
@@ -71,6 +92,8 @@ class QueueLinks:
         peer = self._peers.pop(link, None)
         if peer is not None:
             peer.close()
+            node = link.peer.node
+            self._delivered[node] = self._delivered.get(node, 0) + peer.session.delivered
 
     def applied(self, link: Link, revision: int) -> None:
         """The view of the node at the other end has reached ``revision``."""
@@ -132,6 +155,10 @@ class _Peer:
             self._home.publishes.refuse(read_numbers(payload[0]))
         else:
             self._publishes.receive(kind, payload)
+
+    def waiting_bytes(self, lane: Lane) -> int:
+        outputs = {Lane.PUBLISH: self._publishing, Lane.DELIVER: self._output}
+        return outputs[lane].waiting if lane in outputs else 0
 
     def flush(self) -> None:
         self._home.flush()

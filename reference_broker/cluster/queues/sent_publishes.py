@@ -22,6 +22,7 @@ from reference_broker.cluster.queues.publish_octets import (
     encode_publish,
     encode_run,
 )
+from reference_broker.cluster.queues.publish_outcomes import PublishOutcomes
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.journal.watermark import Watermark
 from reference_broker.core.message.content import Content
@@ -82,11 +83,13 @@ class _Verdict:
     """The answer to all publishes up to ``through`` that have none: they were taken, but for those
     that were refused by number, or all of them are ``lost``."""
 
-    __slots__ = ("is_lost", "through")
+    __slots__ = ("is_lost", "refused", "through")
 
     def __init__(self, through: int, *, is_lost: bool) -> None:
         self.through = through
         self.is_lost = is_lost
+        self.refused = 0
+        """Those by number, as far as they were told."""
 
 
 class SentPublishes:
@@ -99,12 +102,16 @@ class SentPublishes:
         self.last = 0
         """The number of the last publish."""
         self.confirmed = Watermark()
+        self.outcomes = PublishOutcomes()
+        """Of all publishes. Read only."""
         self.connection_id = 0
         self._work = work
         self._budget = budget
         self._output: LaneOutput | None = None
         self._answered = 0
         """The last publish that is answered, or will never be."""
+        self._told = 0
+        """The last publish whose publisher was told that, if he wants to know."""
         self._untold: deque[_Untold] = deque()
         self._untold_count = 0
         self._refused: deque[int] = deque()
@@ -163,6 +170,7 @@ class SentPublishes:
             self._untold.append(_Untold(first, self.last, refused))
             self._untold_count += count
         if self._output is None:
+            self.outcomes.unreachable += count
             self._lose()
         return first
 
@@ -184,6 +192,7 @@ class SentPublishes:
         """The link is down: what was not answered is lost, for all that is known."""
         self._output = None
         if self.last > self._answered:
+            self.outcomes.in_doubt += self.last - self._answered
             self._lose()
         self._tell_of_room()
 
@@ -223,6 +232,9 @@ class SentPublishes:
             if not self._tell(verdict):
                 return False
             self._verdicts.popleft()
+            if not verdict.is_lost:
+                self.outcomes.answered(verdict.through - self._told, verdict.refused)
+            self._told = verdict.through
             self.confirmed.rise(verdict.through)
         self._is_listed = False
         if len(self._room) and self.has_room:
@@ -245,6 +257,7 @@ class SentPublishes:
             else:
                 while refused and refused[0] <= number:
                     publishes.refuse(refused.popleft())
+                    verdict.refused += 1
                     budget.left -= 1
                 passed += number - publishes.next + 1
                 budget.left -= passed // _PASSED_PER_UNIT
@@ -255,6 +268,7 @@ class SentPublishes:
                 untold.popleft()
         while refused and refused[0] <= verdict.through:
             refused.popleft()
+            verdict.refused += 1
         return True
 
     def _lose(self) -> None:

@@ -4,7 +4,8 @@
     /metrics/per-object  a sample for each queue, channel and connection
     /metrics/detailed    the same for the families asked for: ?family=queue_metrics&vhost=v
 
-Each node of a cluster tells its own: a queue of another one is in that one's.
+Each node of a cluster tells its own: a queue of another one is in that one's. What it counts of
+the cluster itself (``mqkit_cluster_``) is with the first two.
 
 A scraper has no login. RabbitMQ's plugin therefore listens on a port of its own without one, and
 so does ``--prometheus ADDRESS`` here. On the management port only this machine is answered, as
@@ -38,6 +39,7 @@ from reference_broker.core.queue.queue import Queue
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.access.vhosts import Placed, placed
 from reference_broker.http.metrics import broker_metrics
+from reference_broker.http.metrics.cluster_metrics import Families, cluster_metrics
 from reference_broker.http.metrics.metric_families import (
     CHANNELS,
     CONNECTIONS,
@@ -76,9 +78,10 @@ class LoopbackMetrics:
         await app(scope, receive, send)
 
 
-def build_metrics_app(host: Host) -> Starlette:
-    """The metrics of ``host``'s broker, for everybody who can connect."""
-    metrics = Metrics(host)
+def build_metrics_app(host: Host, of_cluster: Families | None = None) -> Starlette:
+    """The metrics of ``host``'s broker, for everybody who can connect; with those ``of_cluster``,
+    where it is a node of one."""
+    metrics = Metrics(host, of_cluster)
     return Starlette(
         routes=[
             Route("/metrics", metrics.sums),
@@ -101,8 +104,9 @@ class _Kind(NamedTuple):
 class Metrics:
     """The answers to scrapers. Objects are listed at once and read in slices."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, of_cluster: Families | None) -> None:
         self._host = host
+        self._of_cluster = of_cluster
 
     async def sums(self, request: Request) -> Response:
         broker, node = self._host.broker, self._host.node()
@@ -110,6 +114,7 @@ class Metrics:
         return _text(
             request,
             chain(self._whole(_PREFIX), broker_metrics.alarm_metrics(broker)),
+            cluster_metrics(self._of_cluster),
             *(_summed(kind) for kind in self._kinds(None)),
             chain(
                 broker_metrics.object_totals(broker, totals),
@@ -124,6 +129,7 @@ class Metrics:
         return _text(
             request,
             self._whole(_PREFIX),
+            cluster_metrics(self._of_cluster),
             *(_each(kind, _PREFIX, None) for kind in self._kinds(None)),
             chain(
                 broker_metrics.object_totals(broker, totals),

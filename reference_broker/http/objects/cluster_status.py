@@ -38,6 +38,7 @@ class ClusterStatus:
                     "state": member.state,
                     "amqp": member.amqp,
                     "http": member.http,
+                    "queues": member.queues,
                 }
                 for member in members
             ],

@@ -20,6 +20,7 @@ from reference_broker.core.vhost.traffic import tables_dropped
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.http.objects.cluster import cluster_name
 from reference_broker.http.objects.whole_cluster import (
+    link_rows,
     member_of,
     overview_of_all,
     rows_of_nodes,
@@ -148,6 +149,8 @@ class Overview:
     def _node_row(self, node: Node, spans: Spans) -> Row:
         broker = self._host.broker
         row = node_row(broker, node, self._host.now()[1])
+        if self._peers is not None:
+            row["cluster_links"] = link_rows(self._peers)
         return self._statistics.of_node(row, broker, node, spans)
 
 

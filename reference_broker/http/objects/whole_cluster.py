@@ -79,6 +79,17 @@ async def rows_of_nodes(request: Request, peers: Peers) -> tuple[list[Row], dict
     return list(known.values()), found.headers
 
 
+def link_rows(peers: Peers) -> list[Row]:
+    """The links of this node, in RabbitMQ's words."""
+    return [
+        {
+            "name": shown_node(link.node),
+            "stats": {"send_bytes": link.sent_bytes, "recv_bytes": link.received_bytes},
+        }
+        for link in peers.open_links()
+    ]
+
+
 def stopped_row(name: str) -> Row:
     """The row of a member that does not answer."""
     return {"name": name, "type": "disc", "running": False}

@@ -66,7 +66,8 @@ class Gathered(Protocol):
 
 class MemberStatus(Protocol):
     """A member of the cluster as this node sees it. ``state`` is ``running``, ``draining``,
-    ``unreachable`` or ``down``; ``amqp`` and ``http`` are where its clients connect."""
+    ``unreachable`` or ``down``; ``amqp`` and ``http`` are where its clients connect, and ``queues``
+    is the number of those that have their home there."""
 
     @property
     def node(self) -> str: ...
@@ -79,6 +80,22 @@ class MemberStatus(Protocol):
 
     @property
     def http(self) -> str: ...
+
+    @property
+    def queues(self) -> int: ...
+
+
+class LinkStatus(Protocol):
+    """This node's link with another one, and the octets that went over it so far."""
+
+    @property
+    def node(self) -> str: ...
+
+    @property
+    def sent_bytes(self) -> int: ...
+
+    @property
+    def received_bytes(self) -> int: ...
 
 
 class Forgetting(Protocol):
@@ -131,6 +148,10 @@ class Peers(Protocol):
 
     def members(self) -> Sequence[MemberStatus]:
         """All nodes that have joined, by name."""
+        ...
+
+    def open_links(self) -> Sequence[LinkStatus]:
+        """The links that this node has, by the other's name."""
         ...
 
     def ask(

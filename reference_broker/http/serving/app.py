@@ -20,6 +20,7 @@ from reference_broker.http.access.access_routes import access_routes
 from reference_broker.http.access.logins import Logins
 from reference_broker.http.access.vhosts import VHosts
 from reference_broker.http.definitions.definitions import Definitions
+from reference_broker.http.metrics.cluster_metrics import Families
 from reference_broker.http.metrics.metrics import LoopbackMetrics, build_metrics_app
 from reference_broker.http.objects.bindings import Bindings
 from reference_broker.http.objects.cluster import Cluster
@@ -77,11 +78,13 @@ def build_app(
     node_host: NodeHost | None = None,
     peers: Peers | None = None,
     share: TurnShare | None = None,
+    of_cluster: Families | None = None,
 ) -> Starlette:
     """The management API of ``host``'s broker, which must be there already. Rates are those of
     ``sampler``, which somebody has to run; without one they are 0. Without ``node_host`` (a broker
     within another process) nobody can pause it. With ``peers`` it answers for the whole cluster,
-    and the requests that these pass on, in their places of ``share``."""
+    and the requests that these pass on, in their places of ``share``; its metrics are with those
+    ``of_cluster``."""
     routes = _routes(host, sampler or Sampler(host), peers)
     if node_host is not None:
         routes += _node_routes(host, node_host)
@@ -93,7 +96,7 @@ def build_app(
         routes=routes,
         middleware=[
             Middleware(NoSniff),
-            Middleware(LoopbackMetrics, metrics=build_metrics_app(host)),
+            Middleware(LoopbackMetrics, metrics=build_metrics_app(host, of_cluster)),
             Middleware(Page),
             Middleware(Gate, routes=routes),
             Middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM, compresslevel=1),

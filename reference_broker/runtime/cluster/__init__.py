@@ -1,3 +1,3 @@
-"""The sockets of a node's links, and the thread of their heartbeats. Imported only by a node of a
-cluster.
+"""The sockets of a node's links, the thread of their heartbeats, and the node's metrics. Imported
+only by a node of a cluster.
 """

@@ -59,6 +59,7 @@ from reference_broker.core.work.budget import Budget
 from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import Until
 from reference_broker.errors import ClusterRefused, ReferenceBrokerError
+from reference_broker.runtime.cluster.metrics.node_metrics import NodeMetrics
 from reference_broker.runtime.cluster.service import ClusterConfig, ClusterService
 from reference_broker.runtime.disk.journal_driver import DiskDriver
 
@@ -161,6 +162,20 @@ class BrokerNode:
         self._process.as_input(partial(self._node.drain, state, partial(_settle, told)))
         await told
 
+    @property
+    def metrics(self) -> NodeMetrics:
+        """The metrics of the node. Once it has joined."""
+        service, homes = self._service, self._definitions.queue_homes.by_node
+        assert service is not None
+        return NodeMetrics(
+            service.node,
+            service.mesh,
+            service.peers,
+            self._queue_links,
+            homes,
+            service.coordinator,
+        )
+
     # The host of the service
 
     def after(self, delay_s: float, callback: Callable[[], None]) -> Deadline:
@@ -187,6 +202,7 @@ class BrokerNode:
         self._definitions = NodeDefinitions(
             self._broker, self.shared, node, homes, self.after, _log.warning
         )
+        self.peers.count_queues(self._definitions.queue_homes.by_node)
 
     def durable_queues_of(self, node: str) -> int:
         """The number of durable queues that have ``node`` as their home."""

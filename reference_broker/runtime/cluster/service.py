@@ -118,11 +118,12 @@ class ClusterService:
     """The node that ``config`` describes. Its data folder has the ``mark``, and has ``seen``
     metadata, if any, with the ``proposals`` of nodes; it was opened ``run`` times, its log ends at
     ``position``, and what is ``brought`` with it was a single node's. ``peers`` are the other
-    nodes, as the management API asks them."""
+    nodes, as the management API asks them; ``coordinator`` asks etcd."""
 
     node: ClusterNode
     mesh: Mesh
     peers: Peers
+    coordinator: EtcdCoordinator
 
     def __init__(
         self,
@@ -158,6 +159,7 @@ class ClusterService:
         config, host = self._config, self._host
         self._started = asyncio.get_running_loop().create_future()
         self._parts = parts = _Parts(config, host)
+        self.coordinator = parts.coordinator
         listening = parts.listener.listen(config.listen)
         self.link = str(config.advertise or listening)
         self.node = ClusterNode(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,15 +14,25 @@ from reference_broker.runtime.etcd.failures import Fate, GatewayFailure
 from reference_broker.runtime.etcd.fields import Message
 from reference_broker.runtime.etcd.gateway import Gateway
 from reference_broker.runtime.etcd.login import Login
+from reference_broker.runtime.etcd.request_counts import RequestCounts
 
 _OF_ETCD = (Fate.REFUSED, Fate.FULL, Fate.COMPACTED)
 """Every member would say the same."""
 
 
 class EtcdClient:
-    """Asks whichever member answers. For one event loop; :meth:`close` it in the end."""
+    """Asks whichever member answers. For one event loop; :meth:`close` it in the end. ``clock`` is
+    the one by which requests are timed, in seconds."""
 
-    def __init__(self, config: EtcdConfig, tls: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        config: EtcdConfig,
+        tls: ssl.SSLContext | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.counts = RequestCounts()
+        """Of all requests but logins. Read only."""
+        self._clock = clock
         self._gateway = Gateway(tls)
         self._login = Login(config, self._gateway)
         self.endpoints = Endpoints(config.endpoints)
@@ -47,6 +58,24 @@ class EtcdClient:
         A request that may be carried out once only is not ``repeatable``: no other member gets it
         unless it certainly was not carried out. ``avoid`` is asked last.
         """
+        began = self._clock()
+        try:
+            answer = await self._ask(path, body, within_s, repeatable=repeatable, avoid=avoid)
+        except GatewayFailure:
+            self.counts.add(path, self._clock() - began, failed=True)
+            raise
+        self.counts.add(path, self._clock() - began, failed=False)
+        return answer
+
+    async def _ask(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        within_s: float,
+        *,
+        repeatable: bool,
+        avoid: Endpoint | None,
+    ) -> Message:
         reasons = []
         for endpoint in self.endpoints.in_turn(avoid):
             try:
@@ -71,10 +100,13 @@ class EtcdClient:
         """The chunks of a member's answer without an end, for the time of the block. Raises
         :exc:`GatewayFailure`; whatever goes wrong, the next stream logs in anew."""
         token = await self._login.token(endpoint)
+        failed, began = True, self._clock()
         try:
             async with self._gateway.stream(endpoint, path, body, token) as chunks:
                 yield chunks
+            failed = False
         finally:
+            self.counts.add(path, self._clock() - began, failed=failed)
             # A stream ends seldom, and some versions say "permission denied" of an old token.
             self._login.refused(token)
 

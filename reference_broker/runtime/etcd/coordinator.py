@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 
 from reference_broker.cluster.coordinator import (
@@ -29,6 +29,7 @@ from reference_broker.runtime.etcd.fields import BadAnswer
 from reference_broker.runtime.etcd.inputs import Inputs, Step
 from reference_broker.runtime.etcd.lease_thread import LeaseThread
 from reference_broker.runtime.etcd.pages import page_of, page_request
+from reference_broker.runtime.etcd.request_counts import RequestCount, sum_of
 from reference_broker.runtime.etcd.tls_context import tls_context
 from reference_broker.runtime.etcd.transactions import transaction_outcome, transaction_request
 from reference_broker.runtime.etcd.watch import EtcdWatch
@@ -102,6 +103,16 @@ class EtcdCoordinator:
         keeper = LeaseThread(ttl_s, listener, self._config, self._tls, self._inputs, self._beat)
         self._leases.append(keeper)
         return keeper
+
+    @property
+    def lease_remaining_s(self) -> float:
+        """Seconds until the lease runs out, if etcd does not answer by then; 0 without one."""
+        return max((each.remaining_s for each in self._leases), default=0.0)
+
+    @property
+    def request_counts(self) -> Mapping[str, RequestCount]:
+        """The requests so far, those of the lease included, by kind."""
+        return sum_of([self._client.counts, *(each.counts for each in self._leases)])
 
     async def close(self) -> None:
         """Answer nothing more, tell nothing more, close the connections. Leases that were released

@@ -20,6 +20,7 @@ from reference_broker.runtime.etcd.config import EtcdConfig
 from reference_broker.runtime.etcd.failures import GatewayFailure
 from reference_broker.runtime.etcd.fields import BadAnswer, Message, integer, part
 from reference_broker.runtime.etcd.inputs import Inputs, Step
+from reference_broker.runtime.etcd.request_counts import RequestCounts
 from reference_broker.runtime.process.loop_beat import LoopBeat
 
 _log = logging.getLogger(__name__)
@@ -50,6 +51,16 @@ class LeaseThread:
         self._keeping = self._loop.create_task(self._keep())
         self._thread = Thread(target=self._run, name="lease", daemon=True)
         self._thread.start()
+
+    @property
+    def remaining_s(self) -> float:
+        """Seconds until the lease runs out, if etcd does not answer by then; 0 without one."""
+        return max(0.0, self._lease.ends_at - self._clock())
+
+    @property
+    def counts(self) -> RequestCounts:
+        """Of the thread's requests."""
+        return self._client.counts
 
     def release(self) -> None:
         """Give the lease back: its keys go now. The listener is told nothing more. Idempotent."""

@@ -180,3 +180,21 @@ def test_a_release_before_a_grant_asks_for_nothing() -> None:
     node.lease.release()
     assert node.at(0) is None
     assert node.lease.state is LeaseState.OVER
+
+
+def test_its_end_is_known_from_when_it_was_asked_for(node: Node) -> None:
+    assert node.lease.ends_at == 100 + TTL_S
+    assert node.at(2) == Renew(7)
+    assert node.lease.ends_at == 100 + TTL_S, "nobody knows yet"
+    node.lease.failed(103.0)
+    assert node.lease.ends_at == 100 + TTL_S
+    assert node.at(4) == Renew(7)
+    node.lease.renewed(TTL_S)
+    assert node.lease.ends_at == 104 + TTL_S
+    assert node.at(6) == Renew(7)
+    node.lease.renewed(0)
+    assert node.lease.ends_at == 0
+    assert node.at(6) == Grant(TTL_S)
+    node.lease.granted(8, TTL_S)
+    node.lease.release()
+    assert node.lease.ends_at == 0

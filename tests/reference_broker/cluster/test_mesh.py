@@ -416,3 +416,27 @@ def test_the_user_of_the_lanes_is_told_of_every_end_of_a_turn() -> None:
     b.mesh.flush()
     b.mesh.flush()
     assert lanes.told == [("turn",), ("turn",)]
+
+
+def test_a_link_that_was_open_is_counted_when_it_has_ended() -> None:
+    net, a, b = _two()
+    assert (a.mesh.past_links.number("b"), b.mesh.past_links.number("a")) == (0, 0)
+    sent = list(a.mesh.links["b"].counts.sent_frames)
+    net.wires[0].dialled.lost("reset")
+    net.settle()
+    assert (a.mesh.past_links.number("b"), b.mesh.past_links.number("a")) == (1, 1)
+    assert a.mesh.past_links.counts_with("b", None).sent_frames == sent
+    a.dials.clear()
+    net.clock.forward(0.1)
+    a.dials.pop()[1].lost("connection refused")
+    assert a.mesh.past_links.number("b") == 1, "it was never open"
+
+
+def test_a_link_that_a_newer_one_replaces_has_ended() -> None:
+    net, a, b = _two()
+    wires, net.wires = net.wires, []  # the other end does not notice
+    wires[0].dialled.lost("reset")
+    net.pass_time(0.3)
+    net.connect()
+    net.settle()
+    assert (a.mesh.past_links.number("b"), b.mesh.past_links.number("a")) == (1, 1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reference_broker.cluster.link.credit import Credit
 from reference_broker.cluster.link.frame import FRAME_PAYLOAD_MAX, HEAD, HEAD_BYTES
-from reference_broker.cluster.link.lane import CONTROL_BYTES_MAX, WINDOWS, Lane, cost
+from reference_broker.cluster.link.lane import CONTROL_BYTES_MAX, REPLY, WINDOWS, Lane, cost
 from reference_broker.cluster.link.lanes import OUTPUT_BYTES, QUANTUM_BYTES, Lanes
 from reference_broker.cluster.link.sending_lane import WAITING_BYTES_MAX
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, MIB
@@ -126,7 +126,8 @@ def test_the_output_of_a_turn_is_bounded() -> None:
         assert sum(map(len, lanes.take_output())) < OUTPUT_BYTES + FULL
     assert lanes.waiting == 0
     assert lanes.take_output() == []
-    assert lanes.sent[Lane.REPLICATION] == 8 * MIB + 32 * HEAD_BYTES
+    assert lanes.counts.sent_octets[Lane.REPLICATION] == 8 * MIB + 32 * HEAD_BYTES
+    assert lanes.counts.sent_frames[Lane.REPLICATION] == 32
 
 
 def test_control_that_nobody_takes_breaks_the_link() -> None:
@@ -177,3 +178,26 @@ def test_who_is_told_of_room_may_use_it_at_once() -> None:
 
     fill()
     assert sum(lane is Lane.PUBLISH for lane, _, _ in frames(lanes)) >= 160
+
+
+def test_each_wait_for_credit_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(WINDOWS, Lane.PUBLISH, 1)
+    lanes = Lanes()
+    stalls = lanes.counts.stalls
+    size = cost(1, 100)
+    lanes.put(Lane.PUBLISH, 1, (bytes(100),))
+    list(frames(lanes))
+    assert stalls[Lane.PUBLISH] == 0, "nothing waits"
+    for _ in range(3):
+        lanes.put(Lane.PUBLISH, 1, (bytes(100),))
+        lanes.put(Lane.PUBLISH, REPLY, (b"a reply",))
+        list(frames(lanes))
+    assert lanes.waiting_in(Lane.PUBLISH) == 3 * size
+    assert stalls[Lane.PUBLISH] == 1
+    lanes.give_credit(Credit(Lane.PUBLISH, size - 1))
+    list(frames(lanes))
+    assert stalls[Lane.PUBLISH] == 1, "that was not enough"
+    lanes.give_credit(Credit(Lane.PUBLISH, size))
+    list(frames(lanes))
+    assert stalls[Lane.PUBLISH] == 2, "one went, and the next one waits anew"
+    assert sum(stalls) == 2

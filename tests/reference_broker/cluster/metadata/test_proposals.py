@@ -230,6 +230,7 @@ def test_who_gave_up_in_doubt_is_told_so_and_the_node_goes_on_to_find_out() -> N
     node.propose("next")
     assert _keys(node.win(11)) == [OWN, "doubtful"]
     assert _keys(node.win(12)) == [OWN, "next"]
+    assert node.proposals.outcomes == {InDoubt: 1, Refused: 1, Won: 1}, "each has one answer"
 
 
 def test_an_earlier_runs_last_transaction_may_come_in_between() -> None:
@@ -343,3 +344,22 @@ def test_an_etcd_that_lacks_what_was_seen_is_asked_nothing_more(outcome: Outcome
     node.propose("def/c")
     node.clock.forward(60)
     assert not node.etcd.asked
+
+
+def test_proposals_and_their_outcomes_are_counted() -> None:
+    node = Node()
+    for key in "abcd":
+        node.propose(key)
+    node.win(11)
+    node.etcd.answer(Lost(13))
+    node.see_another(13, "b")
+    node.win(14)
+    node.propose("e")
+    assert (node.proposals.proposed, node.proposals.outcomes) == (5, {Won: 3, Lost: 1})
+    node.proposals.end("over")
+    node.propose("f")
+    node.clock.forward(0)
+    assert node.proposals.proposed == 6
+    assert node.proposals.outcomes == {Won: 3, Lost: 1, InDoubt: 1, Refused: 1}
+    node.clock.forward(PATIENCE_S)
+    assert len(node.answers) == sum(node.proposals.outcomes.values()) == 6

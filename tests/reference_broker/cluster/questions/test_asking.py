@@ -6,7 +6,7 @@ import pytest
 
 from reference_broker.cluster.link.asks import OPEN_MAX
 from reference_broker.cluster.questions.answering import Reply
-from reference_broker.cluster.questions.asking import ASK_S, FAILED, Asking, Gathered
+from reference_broker.cluster.questions.asking import ASK_S, FAILED, Asking, Fate, Gathered
 from reference_broker.cluster.questions.question import Answer, Question, TooLong
 from reference_broker.testing.mesh_net import MeshNet
 
@@ -100,3 +100,16 @@ def test_nobody_is_asked_too_much_at_once() -> None:
     assert nodes.found == [Gathered({}, ["b"])]
     with pytest.raises(TooLong):
         nodes.asking.ask(("c",), Question("k", {"x": "x" * 70_000}), nodes.found.append)
+
+
+def test_the_fate_of_each_question_is_counted() -> None:
+    nodes = Nodes()
+    nodes.ask("b", "c", "nobody")
+    nodes.reply("b", Answer({}, b""))
+    assert nodes.asking.fates == {Fate.UNASKED: 1, Fate.ANSWERED: 1}
+    nodes.reply("c", Answer({FAILED: "no"}, b""))
+    nodes.ask("b")
+    nodes.net.pass_time(ASK_S + 0.1)
+    assert nodes.asking.fates == {
+        Fate.UNASKED: 1, Fate.ANSWERED: 1, Fate.FAILED: 1, Fate.UNANSWERED: 1,
+    }  # fmt: skip

@@ -30,6 +30,28 @@ def test_the_states_of_members() -> None:
     assert a.peers.revision == 9
 
 
+def test_the_queues_of_members_and_the_links_with_them() -> None:
+    apis = PeerApis("a", "b")
+    a = apis["a"]
+    a.see_members("c")
+    homes = {"c": 3}
+    assert [each.queues for each in a.peers.members()] == [0, 0, 0]
+    a.peers.count_queues(homes)
+    homes["a"] = 7
+    assert [(each.node, each.queues) for each in a.peers.members()] == [
+        ("a", 7),
+        ("b", 0),
+        ("c", 3),
+    ]
+    (link,) = a.peers.open_links()
+    (back,) = apis["b"].peers.open_links()
+    assert (link.node, back.node) == ("b", "a")
+    assert link.sent_bytes == back.received_bytes > 0
+    assert link.received_bytes == back.sent_bytes > 0
+    apis.cut("a", "b")
+    assert a.peers.open_links() == []
+
+
 def _ask(apis: PeerApis, kind: str, **arguments: Any) -> Gathered:
     found: list[Gathered] = []
     apis["a"].peers.ask(["b"], kind, arguments, found.append)

@@ -27,6 +27,7 @@ class _Session:
         self.output = LaneOutput(self.pair.dialer.link, Lane.DELIVER, lambda link: None)
         self.leases = HeldLeases()
         self.leaving: Until | None = None
+        self.delivered = 0
         self.starved: list[AttachedConsumer] = []
         self.gone: list[AttachedConsumer] = []
         self.host = QueueHost()

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from reference_broker.cluster.link.lane import Lane
-from reference_broker.cluster.queues.answer_octets import encode_number, encode_purged
+from reference_broker.cluster.queues.answer_octets import (
+    encode_delivery,
+    encode_delivery_run,
+    encode_number,
+    encode_purged,
+)
 from reference_broker.cluster.queues.command_octets import Settle, read_grant, read_settle
 from reference_broker.cluster.queues.kinds import AnswerKind, CommandKind
 from reference_broker.cluster.queues.lane_input import LaneInput
@@ -16,7 +21,7 @@ from reference_broker.core.remote.ports import Home, Purged, Settlement
 from reference_broker.core.work.budget import UNLIMITED_UNITS, Budget
 from reference_broker.core.work.portions import Portions
 from reference_broker.errors import ChannelException
-from reference_broker.testing.homes.noting_taker import NotingTaker, terms
+from reference_broker.testing.homes.noting_taker import NotingTaker, message, terms
 from reference_broker.testing.link_pair import LinkPair
 
 
@@ -205,3 +210,24 @@ def test_what_is_ended_while_the_home_is_down_is_stale_and_never_goes() -> None:
     assert linked.home.era == 2
     with pytest.raises(AssertionError, match="can't be reached"):
         linked.home.count(1, lambda answer: None)
+
+
+def test_what_came_of_deliveries_and_questions_is_counted_over_all_links() -> None:
+    linked = _Linked()
+    taker = NotingTaker()
+    number = linked.home.attach(7, terms(), taker)
+    linked.home.count(7, lambda answer: None)
+    linked.home.purge(7, lambda answer: None)
+    linked.commands()
+    linked.answer(AnswerKind.ATTACHED, encode_number(number))
+    linked.answer(AnswerKind.DELIVERY, b"".join(encode_delivery(number, 1, False, message())))
+    run = encode_delivery_run(number, 2, [message(), message()])
+    linked.answer(AnswerKind.DELIVERY_RUN, b"".join(map(bytes, run)))
+    assert len(taker.bodies) == linked.home.deliveries == 3
+    linked.answer(AnswerKind.PURGED, encode_purged(2, Purged(1)))
+    assert (linked.home.questions, linked.home.unanswered) == (2, 0)
+    linked.lose()
+    linked.turn()
+    assert (linked.home.questions, linked.home.unanswered) == (2, 1)
+    linked.link()
+    assert linked.home.deliveries == 3

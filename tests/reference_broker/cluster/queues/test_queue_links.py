@@ -146,3 +146,27 @@ def test_nothing_is_lost_nor_comes_twice_but_what_was_refused(seed: int) -> None
     assert confirmed <= there
     assert len(confirmed) > 200
     assert there <= {b"%d" % number for number in range(1, last + 1)}
+
+
+def test_deliveries_are_counted_at_both_ends_over_all_links() -> None:
+    nodes = LinkedBrokers("a", "b")
+    queue = nodes.declare("b", "q")
+    home = nodes["a"].queue_links.home("b")
+    links = {end.node.name: end.link for end in nodes.cables[frozenset("ab")].ends}
+    for again in range(2):
+        number = nodes.act("a", lambda: home.attach(queue.id, terms(no_ack=True), NotingTaker()))
+        nodes.act("a", lambda: home.grant(number, 10_000, 1 << 40))  # noqa: B023
+        for body in (b"alone", b"one", b"two", b"three"):
+            nodes.act("a", lambda: home.publish([queue.id], message(body)))  # noqa: B023
+            if body == b"alone":
+                nodes.settle()
+        nodes.settle()
+        delivered = nodes["b"].queue_links.delivered_over("a", links["b"])
+        assert home.deliveries == delivered == 4 * (again + 1)
+        assert nodes["b"].queue_links.delivered_over("nobody", None) == 0
+        nodes.cut("a", "b")
+        nodes.settle()
+        assert nodes["b"].queue_links.delivered_over("a", None) == delivered
+        nodes.join("a", "b")
+        nodes.settle()
+        links = {end.node.name: end.link for end in nodes.cables[frozenset("ab")].ends}

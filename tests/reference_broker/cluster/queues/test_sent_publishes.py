@@ -200,3 +200,45 @@ def test_who_goes_on_publishing_while_the_home_is_down_has_to_wait_for_his_answe
         publisher.turn()
     assert told
     assert publisher.sent.has_room
+
+
+def _outcomes(publisher: _Publisher) -> tuple[int, int, int, int]:
+    found = publisher.sent.outcomes
+    return found.confirmed, found.nacked, found.in_doubt, found.unreachable
+
+
+def test_every_publish_has_one_outcome() -> None:
+    publisher = _Publisher()
+    publisher.publish(5)
+    publisher.sent.publish([7], message(), None)
+    assert _outcomes(publisher) == (0, 0, 0, 0)
+    publisher.sent.refuse([2, 4])
+    publisher.sent.confirm(3)
+    assert _outcomes(publisher) == (2, 1, 0, 0)
+    publisher.sent.refuse([6])
+    publisher.sent.confirm(6)
+    assert _outcomes(publisher) == (3, 3, 0, 0)
+    publisher.publish(10)
+    publisher.sent.refuse([8])
+    publisher.lose()
+    publisher.publish(3)
+    publisher.turn()
+    assert _outcomes(publisher) == (3, 3, 10, 3)
+    publisher.link()
+    publisher.publish()
+    publisher.sent.confirm(20)
+    assert _outcomes(publisher) == (4, 3, 10, 3)
+
+
+def test_outcomes_never_fall_while_they_are_told_in_portions() -> None:
+    publisher = _Publisher(units=100)
+    publisher.publish(1_000)
+    publisher.sent.refuse(range(1, 1_001))
+    publisher.sent.confirm(1_000)
+    before = _outcomes(publisher)
+    while publisher.sent.confirmed.value < 1_000:
+        publisher.turn()
+        found = _outcomes(publisher)
+        assert all(now >= then for now, then in zip(found, before, strict=True))
+        before = found
+    assert before == (0, 1_000, 0, 0)

@@ -243,6 +243,9 @@ async def test_the_nodes_are_all_members() -> None:
         (name, True) for name in NODES.values()
     ]
     assert all("mem_used" in row for row in rows)
+    links = [[link["name"] for link in row["cluster_links"]] for row in rows]
+    assert links == [["mqkit@b", "mqkit@c"], ["mqkit@a", "mqkit@c"], ["mqkit@a", "mqkit@b"]]
+    assert set(rows[0]["cluster_links"][0]["stats"]) == {"send_bytes", "recv_bytes"}
     apis["b"].see_members("a", "b", "c", "d")
     apis.cut("b", "c")
     answer = await apis.get("b", "/api/nodes")
@@ -311,6 +314,9 @@ async def test_the_status_of_the_cluster() -> None:
         ("mqkit@d", "down", False),
     ]
     assert row["members"][1]["amqp"] == "b:5672"
+    a.peers.count_queues({"d": 5})
+    members = (await apis.get("a", "/api/cluster/status")).json()["members"]
+    assert [each["queues"] for each in members] == [0, 0, 0, 5]
     assert row["unreachable"] == ["mqkit@b"]
 
 

@@ -94,3 +94,32 @@ async def test_all_reasons_are_told(gone: Endpoint) -> None:
         await ask(gone, Endpoint("127.0.0.1", gone.port), repeatable=False)
     assert raised.value.fate is Fate.ELSEWHERE
     assert raised.value.reason.count("Connection refused") == 2
+
+
+async def test_a_request_is_counted_with_its_time_however_many_members_it_took(
+    good: ScriptedGateway, gone: Endpoint
+) -> None:
+    times = iter([10.0, 10.5, 20.0, 22.0])
+    client = EtcdClient(EtcdConfig((gone, good.endpoint)), None, lambda: next(times))
+    await client.ask("/v3/kv/range", {}, WITHIN_S)
+    assert client.counts.by_kind == {"range": (1, 0, 0.5)}
+    await client.close()
+    alone = EtcdClient(EtcdConfig((gone,)), None, lambda: next(times))
+    with pytest.raises(GatewayFailure):
+        await alone.ask("/v3/kv/txn", {}, WITHIN_S)
+    assert alone.counts.by_kind == {"txn": (1, 1, 2.0)}
+    await alone.close()
+
+
+async def test_a_stream_is_counted_when_it_is_over() -> None:
+    async with ScriptedGateway(lambda _: http_answer(YES)) as server:
+        client = EtcdClient(EtcdConfig((server.endpoint,)), None)
+        async with client.stream(server.endpoint, "/v3/watch", {}) as chunks:
+            assert client.counts.by_kind == {}
+            assert [each async for each in chunks]
+        assert client.counts.by_kind["watch"][:2] == (1, 0)
+        with pytest.raises(ZeroDivisionError):
+            async with client.stream(server.endpoint, "/v3/watch", {}):
+                raise ZeroDivisionError
+        assert client.counts.by_kind["watch"][:2] == (2, 1)
+        await client.close()

@@ -150,8 +150,14 @@ async def test_a_thread_that_reaches_no_etcd_says_so_once_and_tries_until_there_
         told = LeaseTold()
         keeper = user.coordinator.keep_lease(TTL_S, told)
         assert await told.granted() == 7
+        assert 0 < user.coordinator.lease_remaining_s <= 60
         keeper.release()
         await user.close()
+        assert user.coordinator.lease_remaining_s == 0
+        counts = user.coordinator.request_counts
+        assert {kind: each[:2] for kind, each in counts.items()} == {
+            "grant": (4, 3), "revoke": (1, 0),
+        }  # fmt: skip
     assert [request.path for request in server.requests] == [
         *["/v3/lease/grant"] * 4,
         "/v3/lease/revoke",

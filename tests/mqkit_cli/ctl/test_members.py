@@ -9,8 +9,11 @@ from typing import Any
 import pika
 import pytest
 
-from mqkit_cli.ctl.main import run
-from mqkit_cli.ctl.members import shown
+from mqkit_cli.connection import TIMEOUT_S
+from mqkit_cli.ctl.arguments import parse
+from mqkit_cli.ctl.exits import UsageError
+from mqkit_cli.ctl.main import COMMANDS, run
+from mqkit_cli.ctl.members import PATIENCE_S, shown
 
 Ctl = Callable[..., tuple[int, str]]
 
@@ -59,3 +62,17 @@ def test_a_broker_is_drained_and_revived(ctl: Ctl, broker: Any) -> None:
     assert closed.value.reply_text == "CONNECTION_FORCED - node is being put into maintenance"
     assert ctl("revive", "-q") == (0, "")
     pika.BlockingConnection(pika.URLParameters(broker.url)).close()
+
+
+def test_how_long_a_request_waits() -> None:
+    def waits(*words: str) -> float:
+        line = parse(words, {name: each.options for name, each in COMMANDS.items()})
+        return COMMANDS[line.command].timeout_s(line)
+
+    assert waits("list_queues") == TIMEOUT_S
+    assert waits("list_queues", "--timeout", "2") == 2
+    assert waits("drain") == waits("forget_cluster_node", "b") == PATIENCE_S > TIMEOUT_S
+    assert waits("drain", "-t", "2") == 2
+    assert waits("await_online_nodes", "3", "--timeout", "0.1") == TIMEOUT_S
+    with pytest.raises(UsageError, match="'soon' is not a number of seconds"):
+        waits("drain", "--timeout", "soon")

@@ -361,13 +361,17 @@ class Server:
     async def resume(self) -> None:
         if self._running and self._is_paused:
             if not self._is_draining:
-                self._listen_again()
+                await self._listen_again()
             self._is_paused = False
             _log.warning("resumed: AMQP connections are accepted, unless the node is draining")
 
-    def _listen_again(self) -> None:
-        self._amqp.listen(self.config.amqp)
-        self._listen_over_tls()
+    async def _listen_again(self) -> None:
+        try:
+            self._amqp.listen(self.config.amqp)
+            self._listen_over_tls()
+        except OSError:
+            await self._listen_no_more()
+            raise
 
     async def drain(self) -> None:
         if self._running and not self._is_draining:
@@ -385,7 +389,7 @@ class Server:
     async def revive(self) -> None:
         if self._running and self._is_draining:
             if not self._is_paused:
-                self._listen_again()
+                await self._listen_again()
             self._is_draining = False
             _log.warning("revived: AMQP connections are accepted, unless the node is paused")
         if self._running and self.cluster is not None:

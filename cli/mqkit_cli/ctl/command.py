@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from mqkit_cli.connection import TIMEOUT_S
 from mqkit_cli.ctl.api import Api
 from mqkit_cli.ctl.arguments import Line
 from mqkit_cli.ctl.exits import UsageError
@@ -34,7 +35,9 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class Command:
     """``usage`` is what follows the name; ``least`` and ``most`` are numbers of arguments.
-    ``options`` are its own, by their long names: whether they have a value."""
+    ``options`` are its own, by their long names: whether they have a value. Each of its requests
+    waits ``request_s``, or what ``--timeout`` says, unless that is how long the command
+    ``waits``."""
 
     name: str
     usage: str
@@ -42,6 +45,12 @@ class Command:
     most: int
     run: Callable[[Call], None]
     options: Mapping[str, bool] = field(default_factory=dict)
+    request_s: float = TIMEOUT_S
+    waits: bool = False
+
+    def timeout_s(self, line: Line) -> float:
+        """The seconds that each request waits. Raises :exc:`UsageError`."""
+        return self.request_s if self.waits else line.timeout_s(self.request_s)
 
     def check(self, line: Line) -> None:
         """Raises :exc:`UsageError` for too few or too many arguments."""

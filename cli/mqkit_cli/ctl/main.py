@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from mqkit_cli.connection import (
     MANAGEMENT_PORT,
     MANAGEMENT_URL_VARIABLE,
-    TIMEOUT_S,
     URL_VARIABLE,
     target_of,
 )
@@ -56,15 +55,15 @@ def _run(line: Line) -> int:
         _help(command.name)
         return 0
     command.check(line)
-    command.run(Call(line, _api(line), Output(line, _write)))
+    command.run(Call(line, _api(command.timeout_s(line)), Output(line, _write)))
     return 0
 
 
-def _api(line: Line) -> Api:
+def _api(timeout_s: float) -> Api:
     environment = os.environ.get
     management_url, url = environment(MANAGEMENT_URL_VARIABLE), environment(URL_VARIABLE)
     target = target_of(url, management_url or (None if url else DEFAULT_URL))
-    return Api(ManagementApi(target, line.timeout_s(TIMEOUT_S)))
+    return Api(ManagementApi(target, timeout_s))
 
 
 def _help(name: str) -> None:

@@ -16,6 +16,9 @@ from mqkit_cli.ctl.exits import SOFTWARE, UNAVAILABLE, CtlError, UsageError
 
 ACCEPT_DATA_LOSS = "--accept-data-loss"
 
+PATIENCE_S = 60.0
+"""Seconds for an answer that may wait for etcd, for clients to leave, and for queues to go."""
+
 ONLINE_S = 300.0
 """Seconds that ``await_online_nodes`` waits without ``--timeout``, as in RabbitMQ."""
 
@@ -56,7 +59,7 @@ def _drain(*, draining: bool) -> Command:
         )
         call.api.put(path("nodes", name, "draining"), {"draining": draining}, _OWN)
 
-    return Command("drain" if draining else "revive", "", 0, 0, run)
+    return Command("drain" if draining else "revive", "", 0, 0, run, request_s=PATIENCE_S)
 
 
 def _await_online(call: Call) -> None:
@@ -86,7 +89,7 @@ def online(api: Api) -> int:
 COMMANDS = (
     _drain(draining=True),
     _drain(draining=False),
-    Command("await_online_nodes", "<count>", 1, 1, _await_online),
+    Command("await_online_nodes", "<count>", 1, 1, _await_online, waits=True),
     Command(
         "forget_cluster_node",
         f"<node> [{ACCEPT_DATA_LOSS}]",
@@ -94,5 +97,6 @@ COMMANDS = (
         1,
         _forget,
         {ACCEPT_DATA_LOSS: FLAG},
+        PATIENCE_S,
     ),
 )

@@ -99,7 +99,7 @@ class LinkStatus(Protocol):
 
 
 class Forgetting(Protocol):
-    """What forgets members, each by its name in the cluster."""
+    """Whoever forgets members, each by its name in the cluster."""
 
     def durable_queues(self, node: str) -> int:
         """The number of durable queues whose home it is."""
@@ -138,7 +138,7 @@ class Peers(Protocol):
 
     @property
     def forgetting(self) -> Forgetting:
-        """What forgets members."""
+        """Whoever forgets members."""
         ...
 
     @property

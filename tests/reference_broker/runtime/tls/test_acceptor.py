@@ -370,3 +370,20 @@ async def test_large_messages_both_ways(server: Server, authority: Authority) ->
         for _ in range(2):
             await channel.default_exchange.publish(aio_pika.Message(body), "q")
         assert [(await queue.get(no_ack=True)).body == body for _ in range(2)] == [True, True]
+
+
+async def test_a_drain_closes_this_port_too_and_a_revival_needs_both(
+    server: Server, authority: Authority
+) -> None:
+    context, port = client_context(authority), port_of(server)
+    await server.drain()
+    with pytest.raises(ConnectionRefusedError):
+        await greeted(port, context)
+    with socket.create_server(("127.0.0.1", port)), pytest.raises(OSError, match="in use"):
+        await server.revive()
+    assert server.node().draining
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", server.amqp_port)
+    await server.revive()
+    assert await greeted(port_of(server), context)
+    assert port_of(server) == port

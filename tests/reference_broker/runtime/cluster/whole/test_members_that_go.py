@@ -152,7 +152,7 @@ def test_a_node_is_forgotten_and_its_folder_is_refused(nodes: Cluster, ctl: Ctl)
 
 
 def _until_down(ctl: Ctl) -> tuple[int, str]:
-    """What is said of forgetting ``c`` when its lease is over."""
+    """The answer to forgetting ``c`` once its lease is over."""
     while True:
         code, said = ctl("a", "forget_cluster_node", "c")
         if "is there: stop it" not in said:

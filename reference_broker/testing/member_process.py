@@ -17,6 +17,7 @@ from functools import partial
 from reference_broker.cluster.coordinator import Compare, Put, Won
 from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.membership.joining import FolderMark, Joined
+from reference_broker.cluster.mesh import Mesh
 from reference_broker.cluster.metadata.proposal import Answered
 from reference_broker.cluster.node import ClusterNode
 from reference_broker.core.base.deadlines import Deadline, Deadlines
@@ -63,7 +64,7 @@ class MemberProcess:
     def lanes(self, node: ClusterNode, look_at: Callable[[Link], None]) -> None:
         """None: the process has no queues."""
 
-    def made(self, node: ClusterNode) -> None:
+    def made(self, node: ClusterNode, mesh: Mesh) -> None:
         """Nothing is made of the view."""
 
     def joined(self, joined: Joined) -> None:

@@ -32,7 +32,7 @@ from reference_broker.cluster.membership.folder_mark import (
     mark_in,
 )
 from reference_broker.cluster.membership.joining import Joined
-from reference_broker.cluster.mesh import LaneUser
+from reference_broker.cluster.mesh import LaneUser, Mesh
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import MEMBERS
 from reference_broker.cluster.node import ClusterNode, NodeStage
@@ -156,8 +156,9 @@ class BrokerNode:
         self._queue_links = QueueLinks(self._broker, node.view.revision, look_at)
         return self._queue_links
 
-    def made(self, node: ClusterNode) -> None:
-        """Have the broker follow the node's view."""
+    def made(self, node: ClusterNode, mesh: Mesh) -> None:
+        """Have the broker follow the node's view, and know the others' alarms."""
+        mesh.alarms.attach(self._broker.alarms)
         homes = self._queue_links
         self._definitions = NodeDefinitions(
             self._broker, self.shared, node, homes, self.after, _log.warning

@@ -85,8 +85,8 @@ class ServiceHost(Protocol):
         node without queues."""
         ...
 
-    def made(self, node: ClusterNode) -> None:
-        """The node is there, and has not begun: follow its view."""
+    def made(self, node: ClusterNode, mesh: Mesh) -> None:
+        """The node and its links are there, and have not begun: follow its view."""
         ...
 
     def mark_folder(self, mark: FolderMark, marked: Callable[[], None]) -> None:
@@ -180,7 +180,7 @@ class ClusterService:
         )
         parts.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(parts.sockets.flush_later)
-        host.made(self.node)
+        host.made(self.node, self.mesh)
         host.as_input(self.node.start)
         return await self._started
 

@@ -79,6 +79,7 @@ class NodeProcess:
             self.node,
             self.broker.queue_links,
         )
+        self.mesh.alarms.attach(self.broker.broker.alarms)
         self.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(self.sockets.flush_later)
         self.beat_at = 0.0

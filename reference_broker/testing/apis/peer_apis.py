@@ -53,6 +53,7 @@ class PeerApi:
         members = Members(self.reports.append)
         mesh_node.view.follow(MEMBERS, members)
         mesh = mesh_node.mesh
+        mesh.alarms.attach(self.broker.alarms)
         self.peers = Peers(
             "prod",
             name,

@@ -104,11 +104,13 @@ class Health:
         )
 
     async def node(self, request: Request) -> Response:
-        """The alarms: RabbitMQ's older check of a node."""
+        """The alarms: RabbitMQ's older check of a node. One that is paused is not well, either."""
         node = self._host.node().name
         if request.path_params.get("node", node) != node:
             raise not_found()
         alarms = self._host.broker.alarms.on
+        if not self._host.node().running:
+            return _failed("the node is paused: it accepts no AMQP connection")
         if not alarms:
             return _ok()
         limits = ",".join(f"{{resource_limit,{_LIMITS[alarm]},'{node}'}}" for alarm in alarms)

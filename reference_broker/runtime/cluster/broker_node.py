@@ -78,6 +78,14 @@ class NodeProcess(Protocol):
         """The steps of having the users that the configuration names."""
         ...
 
+    def cut_off(self, reason: str) -> None:
+        """Have no clients, for ``reason``, until :meth:`reached`."""
+        ...
+
+    def reached(self) -> None:
+        """Have clients again."""
+        ...
+
     def left(self, reason: str) -> None:
         """The node is one of the cluster no longer: end the process, with an error."""
         ...
@@ -206,6 +214,14 @@ class BrokerNode:
     def loaded(self) -> None:
         """Bring what the folder has, and give the queues their messages."""
         self._broker.work.start(self._prepared(), "", done=self._brought_all)
+
+    def cut_off(self, reason: str) -> None:
+        """See :class:`NodeProcess`."""
+        self._process.cut_off(reason)
+
+    def reached(self) -> None:
+        """See :class:`NodeProcess`."""
+        self._process.reached()
 
     def left(self, reason: str) -> None:
         """See :class:`NodeProcess`."""

@@ -51,6 +51,11 @@ class LeaseThread:
         self._thread = Thread(target=self._run, name="lease", daemon=True)
         self._thread.start()
 
+    @property
+    def answered_at(self) -> float:
+        """See :class:`~reference_broker.cluster.coordinator.LeaseKeeper`."""
+        return self._lease.answered_at
+
     def release(self) -> None:
         """Give the lease back: its keys go now. The listener is told nothing more. Idempotent."""
         if not self._released:

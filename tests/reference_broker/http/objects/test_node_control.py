@@ -81,6 +81,22 @@ async def test_a_paused_node_closes_its_connections_and_takes_none(
     writer.close()
 
 
+async def test_health_checks_of_a_paused_node_say_so(
+    server: Server, api: httpx.AsyncClient
+) -> None:
+    base = str(api.base_url).partition("nodes")[0]
+    paths = (
+        f"health/checks/port-listener/{server.amqp_port}",
+        "health/checks/protocol-listener/amqp",
+        "healthchecks/node",
+    )
+    for running, status in ((True, 200), (False, 503), (True, 200)):
+        await api.put("/running", json={"running": running})
+        answers = [await api.get(base + path) for path in paths]
+        assert [answer.status_code for answer in answers] == [status] * 3
+        assert (await api.get(base + "health/checks/protocol-listener/http")).status_code == 200
+
+
 async def test_a_paused_node_can_be_stopped(server: Server, api: httpx.AsyncClient) -> None:
     await api.put("/running", json={"running": False})
     await server.stop()

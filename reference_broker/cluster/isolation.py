@@ -43,7 +43,7 @@ class IsolationState(Enum):
 
 @unique
 class IsolationEvent(Enum):
-    """What a look has shown."""
+    """The outcome of a look."""
 
     REACHED = "etcd answers, or a majority is linked"
     CUT_OFF = "neither"

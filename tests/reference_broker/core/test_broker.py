@@ -14,6 +14,7 @@ import pytest
 from mqkit.wire import Properties, decode_header, method_frame
 from mqkit.wire.methods import (
     BasicConsume,
+    ConnectionClose,
     ConnectionCloseOk,
     ExchangeDeclare,
     QueueBind,
@@ -24,9 +25,12 @@ from mqkit.wire.methods import (
 from reference_broker.core.base.limits import HANDSHAKE_S, Limits
 from reference_broker.core.journal.journal import Entry, EntrySource
 from reference_broker.core.message.content import Content
+from reference_broker.core.work.budget import CONNECTION_UNITS
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.recording_journal import RecordingJournal
+
+GO_ELSEWHERE = ConnectionClose(320, "CONNECTION_FORCED - go elsewhere", 0, 0)
 
 
 def test_a_connection_is_listed_as_dirty_once_and_by_any_input_that_concerns_it() -> None:
@@ -311,6 +315,34 @@ def test_the_end_of_a_connection_is_told_once_to_everybody_who_waits_for_it() ->
     client.disconnect()
     lone.broker.await_end(client.connection, lambda: told.append("late"))
     assert told == ["first", "second", "late"]
+
+
+def test_clients_are_dismissed_in_portions_and_those_that_come_meanwhile_stay() -> None:
+    lone = LoneBroker()
+    clients = [lone.client() for _ in range(50)]
+    for client in clients:
+        client.methods()
+    told: list[str] = []
+    lone.broker.budget.units = 10 * CONNECTION_UNITS
+    lone.turn()
+    lone.broker.dismiss("go elsewhere", lambda: told.append("all"))
+    dismissed = [client.methods() for client in clients].count([GO_ELSEWHERE])
+    assert 0 < dismissed <= 10
+    late = lone.socket()
+    assert told == []
+    turns = lone.complete()
+    assert turns >= 3
+    left = [client.methods() for client in clients]
+    assert left.count([GO_ELSEWHERE]) == 50 - dismissed
+    assert told == ["all"]
+    assert not late.connection.closed
+
+
+def test_where_nobody_is_connected_all_are_told_at_once() -> None:
+    lone = LoneBroker()
+    told: list[str] = []
+    lone.take(lambda: lone.broker.dismiss("go elsewhere", lambda: told.append("all")))
+    assert told == ["all"]
 
 
 def test_a_dead_letters_header_fits_a_frame_of_this_broker() -> None:

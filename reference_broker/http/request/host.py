@@ -102,8 +102,9 @@ class NodeHost(Protocol):
         ...
 
     async def resume(self) -> None:
-        """Accept connections again, where they were accepted before. Idempotent. Raises
-        ``OSError`` when somebody else has the address."""
+        """Accept connections again, where they were accepted before; a node that is cut off from
+        its cluster does so when it reaches that. Idempotent. Raises ``OSError`` when somebody else
+        has the address."""
         ...
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:

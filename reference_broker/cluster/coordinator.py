@@ -178,6 +178,12 @@ class LeaseListener(Protocol):
 class LeaseKeeper(Protocol):
     """A lease that is kept."""
 
+    @property
+    def answered_at(self) -> float:
+        """The time at which that request for the lease was sent which the store answered last, or
+        at which it was begun: seconds of the clock of the node's links."""
+        ...
+
     def release(self) -> None:
         """Give the lease back: its keys go now. The listener is told nothing more. Idempotent."""
         ...

@@ -83,6 +83,8 @@ class Lease:
         there is none."""
         self._ttl_s = ttl_s
         self._listener = listener
+        self.answered_at = now
+        """The time at which the request was made that was answered last, whatever the answer."""
         self._asked_at = now
         self._granted_ttl_s = ttl_s
         self._released = False
@@ -113,7 +115,9 @@ class Lease:
     def granted(self, lease: int, ttl_s: int) -> None:
         """The answer to :class:`Grant`. The store may grant more seconds than were asked for."""
         assert self.state is LeaseState.GRANTING
-        self.lease, self._granted_ttl_s = lease, max(1, ttl_s)
+        self.answered_at = self._asked_at
+        # A store that grants more is asked as often: its answers say that it is there.
+        self.lease, self._granted_ttl_s = lease, max(1, min(ttl_s, self._ttl_s))
         if self._released:
             self.state = LeaseState.RELEASING
             return
@@ -123,6 +127,7 @@ class Lease:
     def renewed(self, ttl_s: int) -> None:
         """The answer to :class:`Renew`; 0 seconds: the lease is gone."""
         assert self.state is LeaseState.RENEWING
+        self.answered_at = self._asked_at
         ended = self.lease
         if ttl_s == 0:
             self.lease, self.ends_at = 0, 0.0

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
 
+from reference_broker.cluster.alarm_links import ALARMS, AlarmLinks
 from reference_broker.cluster.coordinator import Event
 from reference_broker.cluster.heartbeat_links import Heard, HeartbeatKeeper
 from reference_broker.cluster.link.greetings import Greetings
@@ -133,6 +134,8 @@ class Mesh:
         self.past_links = PastLinks()
         self.answering = Answering(shell)
         """The questions of the other nodes."""
+        self.alarms = AlarmLinks(shell)
+        """The resource alarms of all nodes."""
         self._hello: Hello | None = None
         self._serves = False
         self._dialled = 0
@@ -252,6 +255,7 @@ class Mesh:
             self._pauses[node].end()
         before = self._open.get(node)
         self._open[node] = link
+        self.alarms.link_open(link)
         self._heard.pop(node, None)
         self._heartbeats.keep(link.peer.link_id, self._addresses.get(link, ""))
         if before is not None:
@@ -267,6 +271,7 @@ class Mesh:
         self._greetings.over(link)
         self._addresses.pop(link, None)
         self.answering.link_down(link)
+        self.alarms.link_down(link)
         for node in [name for name, each in self._dialling.items() if each is link]:
             del self._dialling[node]
             self._tell(node, f"no link with node {node!r}: {link.reason}")
@@ -310,6 +315,8 @@ class Mesh:
             return  # an older one, that is ending
         if lane is not Lane.CONTROL:
             self._lanes.receive(link, lane, kind, payload)
+        elif kind == ALARMS:
+            self.alarms.take(link, payload)
         elif kind != APPLIED or len(payload[0]) != _REVISION.size:
             raise LinkError(f"control of kind {kind}, which this version does not know")
         else:

@@ -152,6 +152,13 @@ class ClusterNode:
         """Begin to join. To be called once."""
         self._application.begin()
 
+    @property
+    def etcd_answered_at(self) -> float:
+        """The time of the last request for the node's lease that etcd has answered. Ask only once
+        it is :meth:`prepared`."""
+        assert self._lease is not None
+        return self._lease.answered_at
+
     def close(self) -> None:
         """End: give the lease back, and ask nothing more of etcd. Idempotent."""
         self._end("the node is stopping")

@@ -10,7 +10,9 @@ had brought when the alarm began in it is taken.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import Enum, unique
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,26 +36,53 @@ class Alarms:
     """The alarms that are on, and the connections that are blocked for it.
 
     An alarm is on while its shortage is measured, and while an operator holds it: neither ends the
-    other's.
+    other's. Those of other nodes of a cluster block this one's connections, too, as a message may
+    be for any of them; they are not this node's own.
     """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._measured: dict[Alarm, None] = {}
         self._held: dict[Alarm, None] = {}
+        self._elsewhere: dict[str, tuple[Alarm, ...]] = {}
+        self._changed: Callable[[], None] = _nobody
         self.sounding = False
-        """True while any alarm is on."""
+        """True while any alarm is on, here or elsewhere."""
 
     @property
     def on(self) -> list[Alarm]:
-        """The alarms that are on, in the order in which they were raised; those that an operator
-        holds last."""
+        """This node's own alarms that are on, in the order in which they were raised; those that an
+        operator holds last."""
         return list(self._measured | self._held)
+
+    @property
+    def elsewhere(self) -> Mapping[str, tuple[Alarm, ...]]:
+        """The alarms of other nodes, by node; no node without one. Read only."""
+        return self._elsewhere
+
+    @property
+    def reason(self) -> str:
+        """``low on memory``, or ``low on disk & memory`` for both, here or elsewhere. Ask only
+        while :attr:`sounding`."""
+        alarms = {*self._measured, *self._held, *chain(*self._elsewhere.values())}
+        return _LOW_ON + " & ".join(sorted(alarm.value.removeprefix(_LOW_ON) for alarm in alarms))
+
+    def follow(self, changed: Callable[[], None]) -> None:
+        """Call ``changed`` from now on when this node's own alarms may have changed."""
+        self._changed = changed
+
+    def hear(self, node: str, alarms: tuple[Alarm, ...]) -> None:
+        """The alarms that are on at another node are these, or none. Idempotent."""
+        if alarms:
+            self._elsewhere[node] = alarms
+            self.sounding = True
+        else:
+            self._elsewhere.pop(node, None)
+            self._unblock()
 
     def sound(self, alarm: Alarm) -> None:
         """Block every connection as soon as it publishes. Idempotent."""
-        self._measured[alarm] = None
-        self.sounding = True
+        self._begin(alarm, self._measured)
 
     def clear(self, alarm: Alarm) -> None:
         """Unblock every connection, unless another alarm is still on. Idempotent."""
@@ -62,8 +91,7 @@ class Alarms:
     def hold(self, alarm: Alarm) -> None:
         """Keep the alarm on for an operator, whatever is measured, until :meth:`release`.
         Idempotent."""
-        self._held[alarm] = None
-        self.sounding = True
+        self._begin(alarm, self._held)
 
     def release(self, alarm: Alarm) -> None:
         """End :meth:`hold`; an alarm whose shortage is measured stays on. Idempotent."""
@@ -77,16 +105,28 @@ class Alarms:
 
     def block(self, connection: Connection) -> None:
         """Block the connection, which publishes: an alarm is on."""
-        connection.block(self._reason())
+        connection.block(self.reason)
+
+    def _begin(self, alarm: Alarm, reasons: dict[Alarm, None]) -> None:
+        if alarm not in reasons:
+            reasons[alarm] = None
+            self.sounding = True
+            self._changed()
 
     def _end(self, alarm: Alarm, reasons: dict[Alarm, None]) -> None:
-        if reasons.pop(alarm, self) is self or self._measured or self._held:
+        if alarm in reasons:
+            del reasons[alarm]
+            self._changed()
+            self._unblock()
+
+    def _unblock(self) -> None:
+        """Unblock every connection, unless an alarm is still on."""
+        if not self.sounding or self._measured or self._held or self._elsewhere:
             return
         self.sounding = False
         for connection in self._broker.connections.values():
             connection.unblock()
 
-    def _reason(self) -> str:
-        """``low on memory``, or ``low on disk & memory`` for both."""
-        shortages = sorted(alarm.value.removeprefix(_LOW_ON) for alarm in self.on)
-        return _LOW_ON + " & ".join(shortages)
+
+def _nobody() -> None:
+    """Nobody follows the alarms of a broker on its own."""

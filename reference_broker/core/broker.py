@@ -55,7 +55,7 @@ from reference_broker.core.vhost.virtual_hosts import VirtualHosts
 from reference_broker.core.waiting_publishers import WaitingPublishers
 from reference_broker.core.work.budget import CONNECTION_UNITS, Budget
 from reference_broker.core.work.locks import Lock
-from reference_broker.core.work.task import Steps
+from reference_broker.core.work.task import Steps, followed_by
 from reference_broker.errors import ConnectionException, ReferenceBrokerError, ReplyCode
 
 
@@ -269,16 +269,20 @@ class Broker:
         for connection in [it for it in self.connections.values() if it.user_name in names]:
             yield from self._closing(connection, f"user '{connection.user_name}' is deleted")
 
-    def draining(self) -> Steps:
-        """The steps of closing every connection that there is (320): the broker goes on."""
-        for connection in list(self.connections.values()):
-            yield from self._closing(connection, "node is being put into maintenance")
-
     def _closing(self, connection: Connection, text: str) -> Steps:
         connection.fail(_forced(text))
         self.budget.left -= CONNECTION_UNITS
         if self.budget.left <= 0:
             yield None
+
+    def dismiss(self, reason: str, done: Callable[[], None]) -> None:
+        """Tell every client that is connected now to go (320), a portion in each turn, and call
+        ``done`` when the last one was told, which may be now."""
+        self.work.start(followed_by(self._dismissal(reason), done), "")
+
+    def _dismissal(self, reason: str) -> Steps:
+        for connection in list(self.connections.values()):
+            yield from self._closing(connection, reason)
 
     # Inputs
 
@@ -388,7 +392,7 @@ class Broker:
     def close(self, reason: str, now: float, wall_ms: int) -> None:
         """The broker stops: tell every client (320). The shell flushes, and closes the sockets."""
         self.begin(now, wall_ms)
-        error = _forced(f"broker forced connection closure with reason '{reason}'")
+        error = _forced(forced_for(reason))
         for connection in list(self.connections.values()):
             connection.fail(error)
         self.finish()
@@ -503,6 +507,11 @@ class _DueDeadlines:
         if ended:
             self.is_listed = False
         return ended
+
+
+def forced_for(reason: str) -> str:
+    """The text with which an operator has connections closed, as RabbitMQ says it."""
+    return f"broker forced connection closure with reason '{reason}'"
 
 
 def _forced(text: str) -> ConnectionException:

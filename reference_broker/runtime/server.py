@@ -25,11 +25,10 @@ from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import Limits
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.base.wall_clock import WallClock
-from reference_broker.core.broker import Broker, TooManyConnections
+from reference_broker.core.broker import Broker, TooManyConnections, forced_for
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.journal.journal import Fetched
 from reference_broker.core.work.budget import TURN_UNITS, Budget
-from reference_broker.core.work.task import raise_error
 from reference_broker.errors import DiskFailed, ReferenceBrokerError
 from reference_broker.http import (
     Listening,
@@ -51,6 +50,7 @@ from reference_broker.runtime.net.lost_sockets import LostSockets
 from reference_broker.runtime.process.descriptors import SocketBound, descriptor_limit
 from reference_broker.runtime.process.paced_log import PacedLog
 from reference_broker.runtime.process.password_thread import PasswordThread
+from reference_broker.runtime.process.pauses import Cause, Pauses
 from reference_broker.runtime.process.timers import TickTimer
 from reference_broker.runtime.process.turn_end import end_turn
 from reference_broker.runtime.process.turn_meter import TurnMeter
@@ -93,11 +93,6 @@ def _tell_of_step(ahead_ms: int) -> None:
     )
 
 
-def _tell(told: asyncio.Event, error: Exception | None) -> None:
-    told.set()
-    raise_error(error)
-
-
 class Server:
     """A broker on the network. ``start`` it in a running loop, ``stop`` it in the same one.
 
@@ -131,9 +126,11 @@ class Server:
         self.turns = TurnMeter(long_turns.line)
         self._running = False
         """Started, and not stopped: it may be paused, and then nothing listens for AMQP."""
-        self._is_paused = self._is_draining = False
         self._stopped = False
-        self._all_closed: asyncio.Future[None] | None = None
+        self.pauses = Pauses(self._dismiss_clients, self._listen_again)
+        self._none_open = asyncio.Event()
+        """No connection is open; to be looked at only while none is accepted."""
+        self._none_open.set()
         self._sockets = SocketBound(descriptor_limit())
         self._admission = SocketAdmission(self._sockets)
         self._amqp = AmqpListener(self._admission, self._protocol, config.proxies)
@@ -235,7 +232,11 @@ class Server:
                 await listener.stop()
         if self.tls is not None:
             await self.tls.stop_https()
-        await self._close_connections()
+        await self.pauses.close()
+        await self._stop_accepting()
+        self.broker.close("shutdown", *self.now())
+        self._flush()
+        await self._until_none_open()
         await self._complete_work()
         if self.cluster is not None:  # queues that end with their connections ask the others
             await self.cluster.stop()
@@ -270,26 +271,17 @@ class Server:
     def _protocol(self, peer: Peer) -> ConnectionProtocol:
         return ConnectionProtocol(self, self._loop, self._tls_of, peer.proxy)
 
-    async def _listen_no_more(self) -> None:
+    async def _stop_accepting(self) -> None:
+        """Listen for AMQP no more."""
         await self._amqp.stop()
         if self.tls is not None:
             await self.tls.stop_amqp()
 
-    async def _close_connections(self) -> None:
-        """Listen no more, and return when every connection is closed."""
-        await self._listen_no_more()
-        self.broker.close("shutdown", *self.now())
-        self._flush()
-        await self._closed()
-
-    async def _closed(self) -> None:
-        """Return when every connection is closed, which has been told."""
-        if self._protocols:
-            self._all_closed = self._loop.create_future()
-            timeout = self._loop.call_later(CLOSE_TIMEOUT_S, self._abort_all)
-            await self._all_closed
-            timeout.cancel()
-            self._all_closed = None
+    async def _until_none_open(self) -> None:
+        """Return when every connection is closed, by its client or for its silence."""
+        timeout = self._loop.call_later(CLOSE_TIMEOUT_S, self._abort_all)
+        await self._none_open.wait()
+        timeout.cancel()
 
     async def _complete_work(self) -> None:
         """Do the work that is left over, as far as there is time: clients that are gone held
@@ -330,11 +322,13 @@ class Server:
     # From the management API (Host)
 
     def node(self) -> Node:
-        listening = [Listening("amqp", *address) for address in self._amqp.addresses]
+        running = self._amqp.is_listening
+        listening = [Listening("amqp", *address) for address in self._amqp.addresses if running]
         if self.config.http is not None and self.http_port is not None:
             listening.append(Listening("http", self.config.http.host, self.http_port))
         if self.tls is not None:
-            listening += self.tls.listening()
+            tls = self.tls.listening()
+            listening += [each for each in tls if running or each.protocol != "amqp/ssl"]
         if self.config.prometheus is not None and self.prometheus_port is not None:
             host = self.config.prometheus.host
             listening.append(Listening("http/prometheus", host, self.prometheus_port))
@@ -348,52 +342,42 @@ class Server:
             disk_free_limit_bytes=self._disk_free_limit_bytes,
             longest_turn_ms=self.turns.longest_ms,
             longest_turn_cause=self.turns.longest_cause,
-            running=not self._is_paused,
-            draining=self._is_draining,
+            running=running or self.pauses.causes == {Cause.DRAIN},
+            draining=Cause.DRAIN in self.pauses.causes,
         )
 
     async def pause(self) -> None:
-        if self._running and not self._is_paused:
-            _log.warning("paused: AMQP connections are closed, and none is accepted")
-            self._is_paused = True
-            await self._close_connections()
+        await self.pauses.begin(Cause.OPERATOR, forced_for("shutdown"))
 
     async def resume(self) -> None:
-        if self._running and self._is_paused:
-            if not self._is_draining:
-                await self._listen_again()
-            self._is_paused = False
-            _log.warning("resumed: AMQP connections are accepted, unless the node is draining")
+        await self.pauses.end(Cause.OPERATOR)
+
+    async def drain(self) -> None:
+        await self.pauses.begin(Cause.DRAIN, "node is being put into maintenance")
+        if self._running and self.cluster is not None:
+            await self.cluster.drain(is_draining=True)
+
+    async def revive(self) -> None:
+        await self.pauses.end(Cause.DRAIN)
+        if self._running and self.cluster is not None:
+            await self.cluster.drain(is_draining=False)
+
+    async def _dismiss_clients(self, reason: str) -> None:
+        _log.warning("paused: AMQP connections are closed, and none is accepted")
+        await self._stop_accepting()
+        all_told = asyncio.Event()
+        self.as_input(lambda: self.broker.dismiss(reason, all_told.set), "a pause")
+        await all_told.wait()
+        await self._until_none_open()
 
     async def _listen_again(self) -> None:
         try:
             self._amqp.listen(self.config.amqp)
             self._listen_over_tls()
         except OSError:
-            await self._listen_no_more()
+            await self._stop_accepting()
             raise
-
-    async def drain(self) -> None:
-        if self._running and not self._is_draining:
-            _log.warning("draining: AMQP connections are closed, and none is accepted")
-            self._is_draining = True
-            await self._listen_no_more()
-            steps, told = self.broker.draining(), asyncio.Event()
-            done = partial(_tell, told)
-            self.as_input(lambda: self.broker.work.start(steps, "", done=done), "a drain")
-            await told.wait()
-            await self._closed()
-        if self._running and self.cluster is not None:
-            await self.cluster.drain(is_draining=True)
-
-    async def revive(self) -> None:
-        if self._running and self._is_draining:
-            if not self._is_paused:
-                await self._listen_again()
-            self._is_draining = False
-            _log.warning("revived: AMQP connections are accepted, unless the node is paused")
-        if self._running and self.cluster is not None:
-            await self.cluster.drain(is_draining=False)
+        _log.warning("resumed: AMQP connections are accepted")
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:
         self._disk_free_limit_bytes = limit_bytes
@@ -408,6 +392,7 @@ class Server:
             self._refusals.line(f"refused {peer}: {error}")
             return None
         self._protocols[connection.id] = protocol
+        self._none_open.clear()
         self.input_handled()
         return connection
 
@@ -419,8 +404,8 @@ class Server:
         connection = protocol.connection
         _log.info("%s ended: %s", connection.peer, connection.end_reason)
         self._protocols.pop(connection.id, None)
-        if not self._protocols and self._all_closed is not None and not self._all_closed.done():
-            self._all_closed.set_result(None)
+        if not self._protocols:
+            self._none_open.set()
 
     def input(self, cause: str) -> tuple[float, int]:
         self.turns.input(cause)

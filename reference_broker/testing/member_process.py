@@ -15,8 +15,10 @@ from collections.abc import Callable
 from functools import partial
 
 from reference_broker.cluster.coordinator import Compare, Put, Won
+from reference_broker.cluster.isolation import PATIENCE_S
 from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.membership.joining import FolderMark, Joined
+from reference_broker.cluster.mesh import Mesh
 from reference_broker.cluster.metadata.proposal import Answered
 from reference_broker.cluster.node import ClusterNode
 from reference_broker.core.base.deadlines import Deadline, Deadlines
@@ -27,15 +29,22 @@ from reference_broker.runtime.cluster.service import ClusterConfig, ClusterServi
 
 class MemberProcess:
     """The host of a :class:`ClusterService`. Make it in a running loop. ``marks`` are what its data
-    folder was marked with, ``left_for`` the reasons for which it is a member no longer."""
+    folder was marked with, ``left_for`` the reasons for which it is a member no longer, and
+    ``cut_off_for`` those for which it had no clients."""
 
-    def __init__(self, config: ClusterConfig, *, run: int = 1) -> None:
+    def __init__(
+        self, config: ClusterConfig, *, run: int = 1, patience_s: float = PATIENCE_S
+    ) -> None:
         self.budget = Budget()
         self.work = Portions(self.budget)
         self.marks: list[FolderMark] = []
         self.left_for: list[str] = []
+        self.cut_off_for: list[str] = []
+        self.is_cut_off = False
         self._deadlines = Deadlines()
-        self.service = ClusterService(config, self, mark=None, run=run, position=0)
+        self.service = ClusterService(
+            config, self, mark=None, run=run, position=0, patience_s=patience_s
+        )
 
     # The host
 
@@ -63,7 +72,7 @@ class MemberProcess:
     def lanes(self, node: ClusterNode, look_at: Callable[[Link], None]) -> None:
         """None: the process has no queues."""
 
-    def made(self, node: ClusterNode) -> None:
+    def made(self, node: ClusterNode, mesh: Mesh) -> None:
         """Nothing is made of the view."""
 
     def durable_queues_of(self, node: str) -> int:
@@ -82,6 +91,15 @@ class MemberProcess:
         """Keep the mark."""
         self.marks.append(mark)
         asyncio.get_running_loop().call_soon(self.as_input, marked)
+
+    def cut_off(self, reason: str) -> None:
+        """Keep the reason; there are no clients."""
+        self.cut_off_for.append(reason)
+        self.is_cut_off = True
+
+    def reached(self) -> None:
+        """It is over."""
+        self.is_cut_off = False
 
     def left(self, reason: str) -> None:
         """Keep the reason."""

@@ -61,6 +61,7 @@ class ScriptedLease:
         self.ttl_s = ttl_s
         self.listener = listener
         self.is_released = False
+        self.answered_at = 0.0
 
     def release(self) -> None:
         """See :class:`~reference_broker.cluster.coordinator.LeaseKeeper`."""

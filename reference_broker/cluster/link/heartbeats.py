@@ -3,7 +3,7 @@
 ::
 
     sent at u64 | echo u64 | held u64 | silent u64       microseconds of monotonic clocks
-    | applied revision u64 | alarms u8 | leads u32 | wall ahead i64
+    | applied revision u64 | leads u32 | wall ahead i64
 
 ``sent at`` and ``silent`` (since the sender last heard the receiver) are the sender's, ``echo`` is
 the ``sent at`` of the last heartbeat that it had, or 0, and ``held`` the time since then; ``wall
@@ -51,7 +51,7 @@ LATE_S = 0.5
 READING_S = 0.1
 """Seconds to read what came while this end was away, before it judges or says anything."""
 
-_HEARTBEAT = struct.Struct(">QQQQQBIq")
+_HEARTBEAT = struct.Struct(">QQQQQIq")
 _MICROSECONDS = 1_000_000
 
 
@@ -60,8 +60,6 @@ class Report(NamedTuple):
 
     applied_revision: int = 0
     """The revision of the metadata that the node has applied."""
-    alarms: int = 0
-    """A bit for each resource alarm that sounds there."""
     leads: int = 0
     """The number of queues that it leads, for whoever places the next one."""
     wall_ahead_ms: int = 0

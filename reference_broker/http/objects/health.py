@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from http import HTTPStatus
 from itertools import chain
 from typing import Any
@@ -27,12 +28,12 @@ from reference_broker.core.work.task import Steps
 from reference_broker.errors import AmqpError, ChannelException, ReplyCode
 from reference_broker.http.access.vhosts import vhost_of
 from reference_broker.http.objects.certificate_expiry import expiring, horizon
-from reference_broker.http.request.answer import bad_request, json_response, not_found
+from reference_broker.http.request.answer import Row, bad_request, json_response, not_found
 from reference_broker.http.request.authentication import not_authorised
 from reference_broker.http.request.authorization import entered
 from reference_broker.http.request.core_input import CoreInputs
 from reference_broker.http.request.host import Host
-from reference_broker.http.request.peers import Peers
+from reference_broker.http.request.peers import Peers, shown_node
 from reference_broker.http.request.portions import collected
 from reference_broker.http.rows.message import header_of
 
@@ -61,17 +62,18 @@ class Health:
         self._inputs = CoreInputs(host)
 
     async def alarms(self, request: Request) -> Response:
-        return self._alarms("There are alarms in effect in the cluster")
+        """The alarms of all nodes: any of them blocks this one's publishers."""
+        rows = self._own_alarms()
+        for node, alarms in sorted(self._host.broker.alarms.elsewhere.items()):
+            rows += _alarm_rows(shown_node(node), alarms)
+        return _failed("There are alarms in effect in the cluster", alarms=rows) if rows else _ok()
 
     async def local_alarms(self, request: Request) -> Response:
-        return self._alarms("There are alarms in effect on the node")
+        rows = self._own_alarms()
+        return _failed("There are alarms in effect on the node", alarms=rows) if rows else _ok()
 
-    def _alarms(self, reason: str) -> Response:
-        node = self._host.node().name
-        alarms = [
-            {"node": node, "resource": _RESOURCES[alarm]} for alarm in self._host.broker.alarms.on
-        ]
-        return _failed(reason, alarms=alarms) if alarms else _ok()
+    def _own_alarms(self) -> list[Row]:
+        return _alarm_rows(self._host.node().name, self._host.broker.alarms.on)
 
     async def virtual_hosts(self, request: Request) -> Response:
         """Always ok: a virtual host of this broker is never down by itself."""
@@ -140,11 +142,13 @@ class Health:
         )
 
     async def node(self, request: Request) -> Response:
-        """The alarms: RabbitMQ's older check of a node."""
+        """The alarms: RabbitMQ's older check of a node. One that is paused is not well, either."""
         node = self._host.node().name
         if request.path_params.get("node", node) != node:
             raise not_found()
         alarms = self._host.broker.alarms.on
+        if not self._host.node().running:
+            return _failed("the node is paused: it accepts no AMQP connection")
         if not alarms:
             return _ok()
         limits = ",".join(f"{{resource_limit,{_LIMITS[alarm]},'{node}'}}" for alarm in alarms)
@@ -198,6 +202,10 @@ def _through_home(queue: RemoteQueue, content: Content, there: list[bool]) -> St
     yield from elsewhere.until_answered()
     lease, _ = yield from queue.fetch(there, no_ack=True)
     there.append(lease is not None)
+
+
+def _alarm_rows(node: str, alarms: Iterable[Alarm]) -> list[Row]:
+    return [{"node": node, "resource": _RESOURCES[alarm]} for alarm in alarms]
 
 
 def _ok(**more: Any) -> Response:

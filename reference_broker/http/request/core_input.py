@@ -41,8 +41,8 @@ never answer. Most do so in a millisecond."""
 def refuse_while_short(broker: Broker) -> None:
     """Refuse a request that writes messages, or moves them, while an alarm is on: an AMQP publisher
     is not read then; a request is told. Raises :exc:`ApiError` 503."""
-    if broker.alarms.on:
-        raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "resource_alarm", broker.alarms.on[0].value)
+    if broker.alarms.sounding:
+        raise ApiError(HTTPStatus.SERVICE_UNAVAILABLE, "resource_alarm", broker.alarms.reason)
 
 
 class CoreInputs:

@@ -104,8 +104,9 @@ class NodeHost(Protocol):
         ...
 
     async def resume(self) -> None:
-        """Accept connections again, where they were accepted before. Idempotent. Raises
-        ``OSError`` when somebody else has the address."""
+        """Accept connections again, where they were accepted before; a node that is cut off from
+        its cluster does so when it reaches that. Idempotent. Raises ``OSError`` when somebody else
+        has the address."""
         ...
 
     async def drain(self) -> None:

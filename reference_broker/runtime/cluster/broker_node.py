@@ -35,7 +35,7 @@ from reference_broker.cluster.membership.folder_mark import (
 from reference_broker.cluster.membership.joining import Joined
 from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.membership.seen_metadata import seen_in
-from reference_broker.cluster.mesh import LaneUser
+from reference_broker.cluster.mesh import LaneUser, Mesh
 from reference_broker.cluster.metadata.feed import Works
 from reference_broker.cluster.metadata.keys import MEMBERS
 from reference_broker.cluster.node import ClusterNode, NodeStage
@@ -89,6 +89,14 @@ class NodeProcess(Protocol):
 
     def established(self) -> Steps:
         """The steps of having the users that the configuration names."""
+        ...
+
+    def cut_off(self, reason: str) -> None:
+        """Have no clients, for ``reason``, until :meth:`reached`."""
+        ...
+
+    def reached(self) -> None:
+        """Have clients again."""
         ...
 
     def left(self, reason: str) -> None:
@@ -195,8 +203,9 @@ class BrokerNode:
         self._queue_links = QueueLinks(self._broker, node.view.revision, look_at)
         return self._queue_links
 
-    def made(self, node: ClusterNode) -> None:
-        """Have the broker follow the node's view."""
+    def made(self, node: ClusterNode, mesh: Mesh) -> None:
+        """Have the broker follow the node's view, and know the others' alarms."""
+        mesh.alarms.attach(self._broker.alarms)
         self._copy = FolderCopy(self._broker.journal, node.view)
         homes = self._queue_links
         self._definitions = NodeDefinitions(
@@ -251,6 +260,14 @@ class BrokerNode:
     def loaded(self) -> None:
         """Bring what the folder has, and give the queues their messages."""
         self._broker.work.start(self._prepared(), "", done=self._brought_all)
+
+    def cut_off(self, reason: str) -> None:
+        """See :class:`NodeProcess`."""
+        self._process.cut_off(reason)
+
+    def reached(self) -> None:
+        """See :class:`NodeProcess`."""
+        self._process.reached()
 
     def left(self, reason: str) -> None:
         """See :class:`NodeProcess`."""

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
+from reference_broker.cluster.isolation import PATIENCE_S
+from reference_broker.cluster.isolation_watch import IsolationWatch
 from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.link.secret import Secret
@@ -89,8 +91,8 @@ class ServiceHost(Protocol):
         node without queues."""
         ...
 
-    def made(self, node: ClusterNode) -> None:
-        """The node is there, and has not begun: follow its view."""
+    def made(self, node: ClusterNode, mesh: Mesh) -> None:
+        """The node and its links are there, and have not begun: follow its view."""
         ...
 
     def durable_queues_of(self, node: str) -> int:
@@ -109,6 +111,14 @@ class ServiceHost(Protocol):
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""
         ...
 
+    def cut_off(self, reason: str) -> None:
+        """See :class:`~reference_broker.cluster.isolation.IsolationOwner`."""
+        ...
+
+    def reached(self) -> None:
+        """See :class:`~reference_broker.cluster.isolation.IsolationOwner`."""
+        ...
+
     def left(self, reason: str) -> None:
         """The node is one of the cluster no longer: end the process, with an error."""
         ...
@@ -118,7 +128,8 @@ class ClusterService:
     """The node that ``config`` describes. Its data folder has the ``mark``, and has ``seen``
     metadata, if any, with the ``proposals`` of nodes; it was opened ``run`` times, its log ends at
     ``position``, and what is ``brought`` with it was a single node's. ``peers`` are the other
-    nodes, as the management API asks them; ``coordinator`` asks etcd."""
+    nodes, as the management API asks them; ``coordinator`` asks etcd. A node that
+    is cut off for ``patience_s`` has no clients."""
 
     node: ClusterNode
     mesh: Mesh
@@ -136,6 +147,7 @@ class ClusterService:
         run: int,
         position: int,
         brought: Brought | None = None,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._config = config
         self._host = host
@@ -145,6 +157,7 @@ class ClusterService:
         self._run = run
         self._position = position
         self._brought = brought
+        self._patience_s = patience_s
         self._waits = PacedLog(_log.warning, time.monotonic, WAITS_EVERY_S)
         self._started: asyncio.Future[Joined] | None = None
         self._parts: _Parts | None = None
@@ -195,9 +208,18 @@ class ClusterService:
             self.mesh.answering,
             forgetting,
         )
+        self._isolation = IsolationWatch(
+            lambda: self.node.etcd_answered_at,
+            members,
+            self.mesh,
+            parts.sockets,
+            host.after,
+            host,
+            self._patience_s,
+        )
         parts.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(parts.sockets.flush_later)
-        host.made(self.node)
+        host.made(self.node, self.mesh)
         host.as_input(self.node.start)
         return await self._started
 
@@ -206,6 +228,7 @@ class ClusterService:
         all sockets. Idempotent."""
         if self._parts is not None:
             if hasattr(self, "mesh"):
+                self._isolation.end()
                 self._host.as_input(self.node.close)
                 self._host.as_input(lambda: self.mesh.close("the node is stopping"))
             await self._parts.close()
@@ -248,6 +271,7 @@ class ClusterService:
     def serving(self, joined: Joined) -> None:
         """See :class:`~reference_broker.cluster.node.NodeOwner`."""
         self.mesh.serve()
+        self._isolation.begin()
         assert self._parts is not None
         self._parts.sockets.flush_later()
         if self._started is not None and not self._started.done():

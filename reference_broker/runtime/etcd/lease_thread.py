@@ -62,6 +62,11 @@ class LeaseThread:
         """Of the thread's requests."""
         return self._client.counts
 
+    @property
+    def answered_at(self) -> float:
+        """See :class:`~reference_broker.cluster.coordinator.LeaseKeeper`."""
+        return self._lease.answered_at
+
     def release(self) -> None:
         """Give the lease back: its keys go now. The listener is told nothing more. Idempotent."""
         if not self._released:

@@ -39,6 +39,11 @@ class AmqpListener:
         """The port, once it has listened; the one that it was given the first time."""
         return self.addresses[0].port
 
+    @property
+    def is_listening(self) -> bool:
+        """True while it accepts what is admitted."""
+        return self._acceptor is not None
+
     def listen(self, address: Address) -> None:
         """Listen in the running loop, on the port of the last time if there was one. Raises
         ``OSError``."""

@@ -8,6 +8,7 @@ fencing     once a later run of a node has proposed, no earlier one changes anyt
 vouching    a loop that stands for less than 2.5 s is not taken for dead, by nobody and by itself
             neither; one that hangs is vouched for by nobody
 serving     a node serves when its view has its own key, and everything that was agreed before
+isolation   a node that has whole links with a majority lets no client go
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.membership.joining import Joined
 from reference_broker.cluster.membership.records import LiveRecord, decoded
-from reference_broker.cluster.metadata.keys import LIVE, PROPOSALS, cluster_prefix
+from reference_broker.cluster.metadata.keys import LIVE, MEMBERS, PROPOSALS, cluster_prefix
 
 if TYPE_CHECKING:
     from reference_broker.simulation.cluster.operation import Operation, Try
@@ -94,6 +95,18 @@ class Laws:
                         f"{by.name} hears of {other.name}, whose loop has stood for"
                         f" {(now_us - since_us) / 1_000_000:.1f} s"
                     )
+
+    def cut_off(self, process: NodeProcess) -> None:
+        """``process`` lets its clients go."""
+        self.counts["isolation, clients let go"] += 1
+        linked = len(self.links_of(process)) // 2
+        keys = process.node.view.keys()
+        members = sum(key.startswith(MEMBERS) for key in keys)
+        if (linked + 1) * 2 > members:
+            raise LawBroken(
+                f"{process.name} lets its clients go, and has links with {linked} of the others, of"
+                f" {members} members"
+            )
 
     def links_of(self, process: NodeProcess) -> list[Link]:
         """The whole links with ``process``, both ends."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from reference_broker.cluster.isolation_watch import IsolationWatch
 from reference_broker.cluster.link.hello import Purpose
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
+from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.mesh import Mesh
-from reference_broker.cluster.metadata.keys import cluster_prefix
+from reference_broker.cluster.metadata.keys import MEMBERS, cluster_prefix
 from reference_broker.cluster.node import ClusterNode, NodeStage
 from reference_broker.simulation.cluster.copy import Copy, History
 from reference_broker.simulation.cluster.folder import Folder
@@ -79,6 +81,17 @@ class NodeProcess:
             self.node,
             self.broker.queue_links,
         )
+        self.mesh.alarms.attach(self.broker.broker.alarms)
+        members = Members(self.report)
+        self.node.view.follow(MEMBERS, members)
+        self.isolation = IsolationWatch(
+            lambda: self.node.etcd_answered_at,
+            members,
+            self.mesh,
+            self.sockets,
+            self.broker.broker.after,
+            self,
+        )
         self.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(self.sockets.flush_later)
         self.beat_at = 0.0
@@ -115,8 +128,13 @@ class NodeProcess:
 
     @property
     def serves(self) -> bool:
-        """True while clients may ask it."""
+        """True once clients may ask it."""
         return self.node.stage is NodeStage.SERVING
+
+    @property
+    def accepts(self) -> bool:
+        """True while clients may connect to it."""
+        return self.serves and not self.isolation.is_paused
 
     @property
     def is_gone(self) -> bool:
@@ -196,7 +214,17 @@ class NodeProcess:
     def serving(self, joined: Joined) -> None:
         """Be asked by clients."""
         self.mesh.serve()
+        self.isolation.begin()
         self._world.laws.serving(self, joined)
+
+    def cut_off(self, reason: str) -> None:
+        """Close what clients have connected."""
+        self._world.laws.cut_off(self)
+        self.broker.broker.dismiss(reason, done=lambda: None)
+
+    def reached(self) -> None:
+        """Clients may connect again."""
+        self._world.counts["isolation, reached again"] += 1
 
     def ended(self, reason: str) -> None:
         """Be gone, by itself."""

@@ -318,6 +318,8 @@ class ClusterWorld:
                 raise LawBroken(
                     f"{process.name} does not serve: {process.end_reason or process.node.stage}"
                 )
+            if not process.accepts:
+                raise LawBroken(f"{process.name} accepts no clients")
             key = cluster_prefix(CLUSTER) + LIVE + process.name
             page = self.etcd.server.store.read(key)
             if not getattr(page, "rows", ()):

@@ -28,8 +28,14 @@ class SimulatedKeeper:
         self._listener = listener
         self._lease = 0
         self._renewed_us = 0
+        self._answered_us = server.clock.now_us
         self._released = False
         self._ask()
+
+    @property
+    def answered_at(self) -> float:
+        """See :class:`~reference_broker.cluster.coordinator.LeaseKeeper`."""
+        return self._answered_us / 1_000_000
 
     def release(self) -> None:
         """Give the lease back. Idempotent."""
@@ -42,6 +48,7 @@ class SimulatedKeeper:
         asked_us = self._server.clock.now_us
 
         def answered(lease: int) -> None:
+            self._answered_us = max(self._answered_us, asked_us)
             if lease:
                 self._granted(lease, asked_us)
             else:
@@ -92,6 +99,7 @@ class SimulatedKeeper:
         )
 
     def _renewed(self, lease: int, asked_us: int, kept: bool) -> None:
+        self._answered_us = max(self._answered_us, asked_us)
         if lease != self._lease or self._released:
             return
         if kept:

@@ -71,6 +71,7 @@ class PeerApi:
         )
         self.proposals.begin()
         self.etcd.answer(Won(1))
+        mesh.alarms.attach(self.broker.alarms)
         self.peers = Peers(
             "prod",
             name,

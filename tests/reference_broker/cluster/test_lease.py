@@ -61,13 +61,35 @@ def test_a_lease_is_granted_once_and_renewed_each_third_of_its_time(node: Node) 
     assert node.told == [("granted", 7)]
 
 
-def test_the_time_that_was_granted_counts() -> None:
+@pytest.mark.parametrize(("granted_s", "counts_s"), [(3, 3), (TTL_S, TTL_S), (12, TTL_S)])
+def test_the_time_that_was_granted_counts_but_no_more_than_was_asked_for(
+    granted_s: int, counts_s: int
+) -> None:
     node = Node()
     node.at(0)
-    node.lease.granted(7, 12)
-    assert node.at(3.9) is None
-    assert node.at(4) == Renew(7)
-    assert node.lease.answer_within_s == 3
+    node.lease.granted(7, granted_s)
+    assert node.at(counts_s / 3 - 0.1) is None
+    assert node.at(counts_s / 3) == Renew(7)
+    assert node.lease.answer_within_s == counts_s / 4
+
+
+def test_it_tells_when_that_was_asked_which_was_answered_last(node: Node) -> None:
+    assert node.lease.answered_at == 100
+    node.at(2)
+    node.now += 1
+    assert node.lease.answered_at == 100
+    node.lease.renewed(TTL_S)
+    assert node.lease.answered_at == 102
+    node.at(4)
+    node.lease.failed(node.now)
+    assert node.lease.answered_at == 102
+    assert node.at(5) == Renew(7)
+    node.lease.renewed(0)
+    assert node.lease.answered_at == 105, "that it is gone is an answer"
+    assert node.at(6) == Grant(TTL_S)
+    assert node.lease.answered_at == 105
+    node.lease.granted(8, TTL_S)
+    assert node.lease.answered_at == 106
 
 
 def test_a_renewal_counts_from_when_it_was_asked_for(node: Node) -> None:

@@ -355,3 +355,40 @@ def test_a_publisher_that_an_alarm_had_stopped_is_listed_once(
     assert listed.count(client.connection) == 1, "its new input was, and the end of the alarm not"
     lone.complete()
     assert lone.broker.vhosts["/"].queues["q"].ready == 40
+
+
+def test_an_alarm_of_another_node_blocks_as_an_own_one_and_is_none() -> None:
+    lone = LoneBroker()
+    alarms = lone.broker.alarms
+    client = lone.client()
+    client.send(1, QueueDeclare("q"))
+    client.received()
+    alarms.hear("b", (Alarm.DISK,))
+    assert (alarms.sounding, alarms.on, dict(alarms.elsewhere)) == (True, [], {"b": (Alarm.DISK,)})
+    client.publish("q")
+    assert client.methods() == [ConnectionBlocked("low on disk")]
+    alarms.hear("c", (Alarm.MEMORY, Alarm.DISK))
+    alarms.sound(Alarm.MEMORY)
+    assert alarms.reason == "low on disk & memory"
+    alarms.hear("b", ())
+    alarms.clear(Alarm.MEMORY)
+    assert client.methods() == [], "c is short yet"
+    alarms.hear("c", ())
+    assert client.methods() == [ConnectionUnblocked()]
+    assert (alarms.sounding, dict(alarms.elsewhere)) == (False, {})
+    alarms.hear("c", ())
+    alarms.hear("never heard of", ())
+    assert client.methods() == []
+
+
+def test_whoever_follows_hears_of_own_alarms_alone() -> None:
+    alarms = LoneBroker().broker.alarms
+    told: list[list[Alarm]] = []
+    alarms.follow(lambda: told.append(alarms.on))
+    alarms.hear("b", (Alarm.DISK,))
+    for act in (alarms.sound, alarms.sound, alarms.hold, alarms.clear, alarms.clear):
+        act(Alarm.MEMORY)
+    alarms.hear("b", ())
+    alarms.release(Alarm.MEMORY)
+    alarms.release(Alarm.MEMORY)
+    assert told == [[Alarm.MEMORY]] * 3 + [[]]

@@ -30,6 +30,8 @@ from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.testing.lone_broker import LoneBroker
 from reference_broker.testing.recording_journal import RecordingJournal
 
+GO_ELSEWHERE = ConnectionClose(320, "CONNECTION_FORCED - go elsewhere", 0, 0)
+
 
 def test_a_connection_is_listed_as_dirty_once_and_by_any_input_that_concerns_it() -> None:
     lone = LoneBroker()
@@ -315,18 +317,32 @@ def test_the_end_of_a_connection_is_told_once_to_everybody_who_waits_for_it() ->
     assert told == ["first", "second", "late"]
 
 
-def test_a_drain_closes_every_connection_in_portions() -> None:
-    lone = LoneBroker(units=4 * CONNECTION_UNITS)
-    clients = [lone.client() for _ in range(20)]
-    lone.turn()
-    lone.broker.work.start(lone.broker.draining(), "")
-    assert 0 < sum(bool(client.connection.output) for client in clients) <= 4
-    assert lone.complete() >= 4
-    text = "CONNECTION_FORCED - node is being put into maintenance"
+def test_clients_are_dismissed_in_portions_and_those_that_come_meanwhile_stay() -> None:
+    lone = LoneBroker()
+    clients = [lone.client() for _ in range(50)]
     for client in clients:
-        close = client.methods()[-1]
-        assert isinstance(close, ConnectionClose)
-        assert (close.reply_code, close.reply_text) == (320, text)
+        client.methods()
+    told: list[str] = []
+    lone.broker.budget.units = 10 * CONNECTION_UNITS
+    lone.turn()
+    lone.broker.dismiss("go elsewhere", lambda: told.append("all"))
+    dismissed = [client.methods() for client in clients].count([GO_ELSEWHERE])
+    assert 0 < dismissed <= 10
+    late = lone.socket()
+    assert told == []
+    turns = lone.complete()
+    assert turns >= 3
+    left = [client.methods() for client in clients]
+    assert left.count([GO_ELSEWHERE]) == 50 - dismissed
+    assert told == ["all"]
+    assert not late.connection.closed
+
+
+def test_where_nobody_is_connected_all_are_told_at_once() -> None:
+    lone = LoneBroker()
+    told: list[str] = []
+    lone.take(lambda: lone.broker.dismiss("go elsewhere", lambda: told.append("all")))
+    assert told == ["all"]
 
 
 def test_a_dead_letters_header_fits_a_frame_of_this_broker() -> None:

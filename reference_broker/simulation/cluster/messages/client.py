@@ -132,7 +132,7 @@ class Client(ABC):
     def _hop(self) -> None:
         if self._is_stopped:
             return
-        serving = [each for each in self.world.processes.values() if each.serves]
+        serving = [each for each in self.world.processes.values() if each.accepts]
         serving = [each for each in serving if not each.is_gone]
         if not serving:
             self.hop_later()
@@ -237,9 +237,9 @@ class Client(ABC):
             )
 
 
-_EXPECTED = (403, 404, 530, 541)
-"""A home is down, or a queue is gone; the other nodes can't be asked; and the view of a node that
-is cut off may not have the user yet, or its permission."""
+_EXPECTED = (320, 403, 404, 530, 541)
+"""A home is down, or a queue is gone; the other nodes can't be asked; and a node that is cut off
+may not have the user yet in its view, or its permission, and lets its clients go in the end."""
 
 
 def _is_agreed_on(method: Method) -> bool:

@@ -50,7 +50,7 @@ class Ends:
         if who.fault(now):
             self.downs[name] = self.now
             return
-        beat = who.beat(now, Report(applied_revision=int(self.now), alarms=2, leads=70_000))
+        beat = who.beat(now, Report(applied_revision=int(self.now), leads=70_000))
         if beat is not None and not lost:
             self._under_way.append((self.now + self.delay_s, to, beat))
 
@@ -60,12 +60,12 @@ def test_one_goes_each_interval_and_tells_the_node_s_state() -> None:
     times = []
     for step in range(101):
         now = START + step * 0.01
-        beat = heartbeats.beat(now, Report(7, 1, 3))
+        beat = heartbeats.beat(now, Report(7, 3))
         if beat is not None:
             times.append(now)
             other.take(memoryview(beat), now)
     assert times == [START + each * INTERVAL_S for each in range(5)]
-    assert other.peer == Report(7, 1, 3)
+    assert other.peer == Report(7, 3)
 
 
 def test_the_next_deadline_is_never_missed() -> None:

@@ -133,8 +133,25 @@ async def test_a_port_that_somebody_else_has_taken_is_said(
     with socket.create_server(("127.0.0.1", server.amqp_port)):
         answer = await api.put("/draining", json={"draining": False})
         assert (answer.status_code, answer.json()["error"]) == (503, "not_listening")
-        assert (await shown(api))["being_drained"] is True
+        node = await shown(api)
+        assert (node["running"], node["being_drained"]) == (False, False)
     assert (await api.put("/draining", json={"draining": False})).status_code == 204
+
+
+async def test_health_checks_of_a_paused_node_say_so(
+    server: Server, api: httpx.AsyncClient
+) -> None:
+    base = str(api.base_url).partition("nodes")[0]
+    paths = (
+        f"health/checks/port-listener/{server.amqp_port}",
+        "health/checks/protocol-listener/amqp",
+        "healthchecks/node",
+    )
+    for running, status in ((True, 200), (False, 503), (True, 200)):
+        await api.put("/running", json={"running": running})
+        answers = [await api.get(base + path) for path in paths]
+        assert [answer.status_code for answer in answers] == [status] * 3
+        assert (await api.get(base + "health/checks/protocol-listener/http")).status_code == 200
 
 
 async def test_a_paused_node_can_be_stopped(server: Server, api: httpx.AsyncClient) -> None:

@@ -11,6 +11,7 @@ import pytest
 from mqkit.wire.methods import BasicConsume, ConnectionClose, QueueDeclare
 from reference_broker.cluster.membership.records import NodeState
 from reference_broker.core.access.permission import Permission
+from reference_broker.core.alarms import Alarm
 from reference_broker.http.request import peers
 from reference_broker.http.serving import peer_requests
 from reference_broker.testing.apis.peer_apis import PeerApis
@@ -362,3 +363,35 @@ async def test_virtual_hosts_have_the_sums_of_all_nodes() -> None:
     apis.cut("a", "b")
     answer = await apis.get("a", "/api/vhosts/%2F")
     assert (answer.json()["messages"], answer.headers[peers.UNREACHABLE]) == (2, "mqkit@b")
+
+
+async def test_alarms_are_those_of_all_nodes_and_local_ones_this_nodes() -> None:
+    apis = PeerApis("a", "b", "c")
+    apis["c"].broker.alarms.hold(Alarm.DISK)
+    apis["b"].broker.alarms.hold(Alarm.MEMORY)
+    apis.net.settle()
+    disk = {"node": "mqkit@c", "resource": "disk space"}
+    memory = {"node": "mqkit@b", "resource": "memory"}
+    for at, expected in {"a": [memory, disk], "b": [memory, disk], "c": [disk, memory]}.items():
+        answer = await apis.get(at, "/api/health/checks/alarms")
+        assert (answer.status_code, answer.json()["alarms"]) == (503, expected)
+        rows = (await apis.get(at, "/api/nodes")).json()
+        assert [(row["mem_alarm"], row["disk_free_alarm"]) for row in rows] == [
+            (False, False),
+            (True, False),
+            (False, True),
+        ]
+    for path in ("/api/health/checks/local-alarms", "/api/healthchecks/node"):
+        assert [(await apis.get(at, path)).status_code for at in "abc"] == [200, 503, 503]
+    refused = await apis.request(
+        "a",
+        "POST",
+        "/api/exchanges/%2F/amq.default/publish",
+        json={"routing_key": "q", "payload": "x", "payload_encoding": "string", "properties": {}},
+    )
+    assert (refused.status_code, refused.json()["reason"]) == (503, "low on disk & memory")
+    apis["c"].broker.alarms.release(Alarm.DISK)
+    apis.cut("a", "b")
+    apis.net.settle()
+    assert (await apis.get("a", "/api/health/checks/alarms")).status_code == 200
+    assert (await apis.get("c", "/api/health/checks/alarms")).json()["alarms"] == [memory]

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from mqkit.testing import Etcd
+from mqkit.testing import Etcd, EtcdUnavailable, etcd
 from reference_broker.cluster.coordinator import Won
+from reference_broker.cluster.isolation import ETCD_SILENT_S, PATIENCE_S
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.cluster.questions.asking import Gathered
 from reference_broker.cluster.questions.question import BODY_BYTES_MAX
@@ -20,6 +21,7 @@ from reference_broker.errors import BadConfiguration, ClusterRefused
 from reference_broker.runtime.cluster.service import ClusterConfig
 from reference_broker.runtime.etcd.config import EtcdConfig, endpoint
 from reference_broker.runtime.net.address import Address
+from reference_broker.runtime.process.boot_clock import boot_clock
 from reference_broker.testing.member_process import MemberProcess
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
@@ -44,9 +46,13 @@ def config(etcd_server: Etcd) -> ClusterConfig:
 
 
 @asynccontextmanager
-async def _nodes(config: ClusterConfig, names: str) -> AsyncIterator[list[MemberProcess]]:
+async def _nodes(
+    config: ClusterConfig, names: str, patience_s: float = PATIENCE_S
+) -> AsyncIterator[list[MemberProcess]]:
     async with asyncio.timeout(TIMEOUT_S), AsyncExitStack() as stack:
-        processes = [MemberProcess(replace(config, node=name)) for name in names]
+        processes = [
+            MemberProcess(replace(config, node=name), patience_s=patience_s) for name in names
+        ]
         for process in processes:
             stack.push_async_callback(process.service.stop)
         await asyncio.gather(*(process.service.start() for process in processes))
@@ -90,6 +96,31 @@ def test_a_node_that_stops_holds_nobody_up(config: ClusterConfig) -> None:
             assert list(b.service.mesh.links) == ["a"]
 
     asyncio.run(scenario())
+
+
+def test_a_node_that_is_left_alone_without_etcd_is_told_and_told_when_it_is_back(
+    config: ClusterConfig,
+) -> None:
+    async def scenario() -> None:
+        with etcd() as own:
+            there = replace(config, etcd=EtcdConfig(tuple(map(endpoint, own.endpoints))))
+            async with _nodes(there, "ab", patience_s=0.5) as (a, b):
+                own.pause()
+                try:
+                    over_s = ETCD_SILENT_S + 1
+                    await _until(lambda: boot_clock() - a.service.node.etcd_answered_at > over_s)
+                    assert (a.cut_off_for, b.cut_off_for) == ([], []), "they have each other"
+                    await b.service.stop()
+                    await _until(lambda: a.is_cut_off)
+                finally:
+                    own.resume()
+                await _until(lambda: not a.is_cut_off)
+                assert len(a.cut_off_for) == 1
+
+    try:
+        asyncio.run(scenario())
+    except EtcdUnavailable as why:
+        pytest.skip(str(why))
 
 
 def test_nothing_is_left_of_nodes_that_have_stopped(config: ClusterConfig) -> None:

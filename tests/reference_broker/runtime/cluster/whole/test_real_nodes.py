@@ -4,6 +4,7 @@ is there again after it was stopped, or killed."""
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -115,6 +116,42 @@ def test_what_was_deleted_while_its_home_was_away_is_gone_when_that_is_back(
     nodes.start("c")
     with _channel(nodes, "c") as c:
         assert (_count(c, "forgotten"), _count(c, "remembered")) == (0, 1)
+
+
+def test_an_alarm_of_one_node_blocks_publishers_of_the_others_until_it_ends(
+    nodes: Cluster,
+) -> None:
+    told: list[str] = []
+    connection = pika.BlockingConnection(pika.URLParameters(nodes["a"].url))
+    connection.add_on_connection_blocked_callback(lambda _, frame: told.append(frame.method.reason))
+    connection.add_on_connection_unblocked_callback(lambda *_: told.append("unblocked"))
+    channel = connection.channel()
+    channel.queue_declare("blocked elsewhere")
+
+    def told_all(expected: list[str]) -> bool:
+        channel.basic_publish("", "blocked elsewhere", b"x")
+        deadline = time.monotonic() + 10
+        while told != expected and time.monotonic() < deadline:
+            connection.process_data_events(0.05)
+        return told == expected
+
+    try:
+        _set_alarm(nodes, "b", "disk", on=True)
+        assert told_all(["low on disk"])
+        _set_alarm(nodes, "b", "disk", on=False)
+        assert told_all(["low on disk", "unblocked"])
+        _set_alarm(nodes, "b", "memory", on=True)
+        assert told_all(["low on disk", "unblocked", "low on memory"])
+        nodes.kill("b")
+        assert told_all(["low on disk", "unblocked", "low on memory", "unblocked"])
+    finally:
+        connection.close()
+        nodes.start("b")
+
+
+def _set_alarm(nodes: Cluster, node: str, alarm: str, *, on: bool) -> None:
+    url = f"{nodes[node].management_url}/api/nodes/mqkit@{node}/alarms"
+    assert httpx.put(url, json={alarm: on}, auth=("guest", "guest")).status_code == 204
 
 
 def test_without_etcd_declares_fail_with_a_reason_and_publishes_go_on(nodes: Cluster) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from reference_broker.cluster import heartbeat_links
 from reference_broker.cluster.coordinator import InDoubt, Lost, Refused
+from reference_broker.cluster.isolation import Isolation, IsolationState, Surroundings
 from reference_broker.cluster.link.heartbeats import Heartbeats
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.presence import Presence
@@ -225,6 +226,20 @@ def _a_link_outlives_its_heartbeats(patch: Patch) -> None:
     patch.setattr(Mesh, "heartbeats_ended", lambda self, link_id, reason: None)
 
 
+def _links_are_nothing_without_etcd(patch: Patch) -> None:
+    patch.setattr(Surroundings, "has_majority", False)
+
+
+def _who_was_cut_off_stays_so(patch: Patch) -> None:
+    look = Isolation.look
+
+    def once(self: Isolation, now: float, around: Surroundings) -> None:
+        if self.state is not IsolationState.PAUSED:
+            look(self, now, around)
+
+    patch.setattr(Isolation, "look", once)
+
+
 PLANTED: dict[Callable[[Patch], None], str] = {
     _compares_nothing: "was carried out at revision",
     _own_key_is_not_compared: "was written after",
@@ -247,6 +262,8 @@ PLANTED: dict[Callable[[Patch], None], str] = {
     _heartbeats_stop_with_the_loop: "stood for a moment",
     _a_link_is_held_to_the_times_of_its_heartbeats: "stood for a moment",
     _a_link_outlives_its_heartbeats: "hears of",
+    _links_are_nothing_without_etcd: "lets its clients go, and has links",
+    _who_was_cut_off_stays_so: "accepts no clients",
 }
 
 

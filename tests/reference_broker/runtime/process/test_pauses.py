@@ -50,7 +50,7 @@ async def test_a_pause_begins_and_ends_once() -> None:
     assert doors.told == ["shutdown", "gone", "listening"]
 
 
-@pytest.mark.parametrize("order", permutations(Cause), ids=str)
+@pytest.mark.parametrize("order", [*permutations(Cause)], ids=str)
 async def test_it_is_over_with_the_last_that_wants_it(order: tuple[Cause, ...]) -> None:
     doors = Doors()
     for cause in Cause:

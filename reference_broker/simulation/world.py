@@ -307,24 +307,23 @@ class World:
         for each in everybody:
             each.rest()
         self.clock.run(self.clock.now_us + CALM_REST_US)
-        broker = self._running.broker
+        broker, unblocked_us = self._running.broker, self._running.unblocked_us
         has_room = self.disk.capacity_bytes is None
         judge_room(alarm_on=Alarm.DISK in broker.alarms.on, has_room=has_room)
-        now_ms, is_blocked = self.clock.wall_ms(), bool(broker.alarms.on)
-        self.history.calm(is_blocked=is_blocked)
+        now_ms = self.clock.wall_ms()
+        self.history.calm(is_blocked=not unblocked_us)
         standings = [each.standing for each in everybody if isinstance(each, Actor)]
         judge(
             standings,
             inspection.standings_of(broker.vhosts[DEFAULT_VHOST]),
             now_ms,
-            is_blocked=is_blocked,
+            unblocked_us=unblocked_us,
         )
         for each in everybody:
             if isinstance(each, FeatureActor):
                 vhost = broker.vhosts[each.feature.vhost]
-                judge(
-                    [each.standing], inspection.standings_of(vhost), now_ms, is_blocked=is_blocked
-                )
+                standings_there = inspection.standings_of(vhost)
+                judge([each.standing], standings_there, now_ms, unblocked_us=unblocked_us)
 
     def _last_end(self) -> None:
         """Queues are drained after a crash, after a clean stop, or just after the clients left."""

@@ -115,7 +115,8 @@ class Node:
         self._turn_wanted = self._turn_ends = False
         self._timer = TickTimer(clock.call_at, self._tick)
         self._disk_retry = DiskRetry(clock.call_later, self._is_short_of_disk, self.retry_disk)
-        self._memory_alarm = False
+        self._memory_alarm = self._any_alarm = False
+        self._blocked_us = clock.now_us
         self._counts: Counter[str] = Counter()
         self.log = log
         self.broker = _new_broker(log, plan, random.randbytes(32))
@@ -156,6 +157,11 @@ class Node:
     def counts(self) -> Counter[str]:
         """Counts of the store's work beside logging, and of its shortages."""
         return self._counts + self._pump.counts + self._backlog.counts + self._rewriter.counts
+
+    @property
+    def unblocked_us(self) -> int:
+        """Microseconds since an alarm was on, or since the start; 0 while one is on."""
+        return 0 if self._any_alarm else self._clock.now_us - self._blocked_us
 
     def now(self) -> tuple[float, int]:
         """Monotonic seconds, and milliseconds of the broker's wall clock: the time of an input."""
@@ -313,13 +319,20 @@ class Node:
         self.turn += 1
         self._lost.end_some()
         end_turn(self.broker, self._protocols, self._kick_disk, self._timer.arm)
-        alarm = Alarm.MEMORY in self.broker.alarms.on
-        self._counts["memory alarms"] += alarm and not self._memory_alarm
-        self._memory_alarm = alarm
+        self._look_at_alarms()
         self.broker.budget.refill()
         if self.broker.has_work and not self._next_turn_armed:
             self._next_turn_armed = True
             self._clock.after(self._random.randint(*NEXT_TURN_US), self._go_on)
+
+    def _look_at_alarms(self) -> None:
+        alarms = self.broker.alarms.on
+        memory_alarm = Alarm.MEMORY in alarms
+        self._counts["memory alarms"] += memory_alarm and not self._memory_alarm
+        self._memory_alarm = memory_alarm
+        if self._any_alarm or alarms:
+            self._blocked_us = self._clock.now_us
+        self._any_alarm = bool(alarms)
 
     def _go_on(self) -> None:
         self._next_turn_armed = False

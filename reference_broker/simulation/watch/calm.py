@@ -3,13 +3,13 @@ what it is handed. Then everybody has what is his.
 
 - *Liveness*: each client is connected; what it asked is answered; what it published is confirmed or
   refused; and where a queue has a consumer and something ready, the consumer has been handed
-  something lately. Where an alarm is on, the broker has stopped reading from all who publish: then
-  no more is asked of a client than that it is connected, and of a queue that it is not late. No
-  alarm is on for a disk that has room (:func:`judge_room`).
+  something lately. While an alarm is on, the broker doesn't read from those who publish: no more is
+  asked of a client then than that it is connected, and of the rest what there was time for since.
+  No alarm is on for a disk that has room (:func:`judge_room`).
 - *Lateness*: nothing is much later than it was due, which holds at any time
   (:func:`judge_overdue`); and what waits for its time waits no more, as no time is longer than the
   calm: queues with a TTL have nothing ready, and no delayed exchange and no requeue delay holds
-  anything.
+  anything. What came in at the end of an alarm has its time (:data:`LONGEST_US`), too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ CALM_US = 30_000_000
 then its client has to come back and get something; no TTL and no delay is longer than 8 s."""
 
 CALM_REST_US = 2_000_000
-"""Microseconds of it at the end in which nobody does anything: then all answers are there."""
+"""Microseconds of it at the end in which nobody does anything: then all answers are there, also to
+what publishers had sent during an alarm that ended before."""
+
+LONGEST_US = 11_000_000
+"""Microseconds after which nothing waits for its time any more: 8 s, and :data:`LATE_MS`."""
 
 LATELY_MS = 8_000
 """Milliseconds in which a consumer of a queue that has something ready gets some of it. The slowest
@@ -58,17 +62,19 @@ def judge(
     queues: Mapping[str, QueueStanding],
     now_ms: int,
     *,
-    is_blocked: bool,
+    unblocked_us: int,
 ) -> None:
-    """Hold clients and the queues that they use to the laws. ``is_blocked`` where the broker takes
-    no publishes. Raises :exc:`Violation`."""
+    """Hold clients and the queues that they use to the laws. ``unblocked_us`` says for how long the
+    broker has taken publishes, 0 for an alarm that is on. Raises :exc:`Violation`."""
     for client in clients:
         if not client.is_connected:
             seconds = CALM_US // 1_000_000
             raise Violation("liveness", f"{client.name} is not connected after {seconds} s of calm")
-        if not is_blocked:
-            _judge_client(client, queues, now_ms)
-    if is_blocked:  # what publishers had sent comes in as the alarm goes and comes, until the end
+        if unblocked_us >= CALM_REST_US:
+            _judge_answers(client)
+        if unblocked_us >= LATELY_MS * 1_000:
+            _judge_deliveries(client, queues, now_ms)
+    if unblocked_us < LONGEST_US:  # what publishers had sent came in as the alarm went and came
         return
     for name, (ready, delayed, has_ttl) in queues.items():
         if has_ttl and ready:
@@ -77,7 +83,7 @@ def judge(
             raise Violation("lateness", f"'{name}' holds {delayed} messages back that were due")
 
 
-def _judge_client(client: Standing, queues: Mapping[str, QueueStanding], now_ms: int) -> None:
+def _judge_answers(client: Standing) -> None:
     if client.asked:
         raise Violation("liveness", f"{client.name} has {client.asked} requests without an answer")
     if client.published:
@@ -85,6 +91,9 @@ def _judge_client(client: Standing, queues: Mapping[str, QueueStanding], now_ms:
             "liveness",
             f"{client.name} has {client.published} messages neither confirmed nor refused",
         )
+
+
+def _judge_deliveries(client: Standing, queues: Mapping[str, QueueStanding], now_ms: int) -> None:
     for queue, handed_ms in client.handed_ms.items():
         ready = queues[queue].ready if queue in queues else 0
         if ready and now_ms - handed_ms > LATELY_MS:

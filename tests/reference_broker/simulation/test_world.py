@@ -5,16 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reference_broker.core.alarms import Alarm
 from reference_broker.simulation.clients.features import FEATURES
 from reference_broker.simulation.cut import Cut
 from reference_broker.simulation.disk import inspection
+from reference_broker.simulation.machine.node import Node
 from reference_broker.simulation.plan.fault_profile import PROFILES, Fault
+from reference_broker.simulation.plan.plans import Scenario
 from reference_broker.simulation.plan.scenario import draw, with_features
 from reference_broker.simulation.report import Tally, run_seed, run_seeds
+from reference_broker.simulation.watch.calm import CALM_US
 from reference_broker.simulation.watch.model import Fate
 from reference_broker.simulation.world import LAST_MESSAGES, World
 
@@ -175,3 +180,36 @@ def test_a_cut_that_leaves_everything_is_the_same_run() -> None:
     whole.run()
     cut.run()
     assert cut.history.trace_hash == whole.history.trace_hash
+
+
+@pytest.mark.parametrize("before_the_end_us", [300_000, 1_500_000, 10_000_000, 12_000_000])
+def test_what_an_alarm_of_the_calm_held_back_is_judged_when_it_had_its_time(
+    before_the_end_us: int,
+) -> None:
+    world = _with_ttls(draw(9173, 5_000_000))
+
+    def node() -> Node:
+        assert world.machine.node is not None
+        return world.machine.node
+
+    def end_alarm() -> None:
+        node().broker.begin(*node().now())
+        node().broker.alarms.release(Alarm.MEMORY)
+        node().input_handled()
+        ended.append(world.clock.now_us)
+
+    ended: list[int] = []
+    world.clock.after(1_000_000, lambda: node().broker.alarms.hold(Alarm.MEMORY))
+    world.clock.after(5_000_000 + CALM_US - before_the_end_us, end_alarm)
+    world.run()
+    assert ended
+    assert world.history.counts["published"] > 100
+
+
+def _with_ttls(scenario: Scenario) -> World:
+    """Nothing fails there, and clients' own queues have a TTL."""
+    queues = tuple(
+        replace(queue, ttl_ms=4_700) if queue.owner is not None else queue
+        for queue in scenario.queues
+    )
+    return World(replace(scenario, queues=queues), cut=Cut(features=(), strikes=()))

@@ -14,6 +14,7 @@ from mqkit.wire.methods import (
     ConnectionTuneOk,
     QueueDeclare,
 )
+from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.limits import HANDSHAKE_S
 from reference_broker.core.work.budget import UNLIMITED_UNITS
 from reference_broker.simulation.disk.power import PoweredDisk
@@ -167,6 +168,23 @@ def test_work_that_is_left_over_goes_on_in_later_turns() -> None:
     assert len(channel.unacked) == 20
     assert rig.node.counts["turns of work left over"] >= 20
     assert not rig.node.broker.has_work
+
+
+def test_a_node_knows_for_how_long_no_alarm_has_been_on() -> None:
+    rig = Rig()
+    rig.log_in()
+    alarms = rig.node.broker.alarms
+    assert rig.node.unblocked_us == rig.clock.now_us
+    alarms.sound(Alarm.DISK)
+    rig.node.input_handled()
+    rig.run()
+    assert rig.node.unblocked_us == 0
+    began_us = rig.clock.now_us
+    alarms.clear(Alarm.DISK)
+    rig.node.input_handled()
+    rig.run()
+    assert began_us < rig.clock.now_us
+    assert rig.node.unblocked_us == rig.clock.now_us - began_us
 
 
 def test_a_process_may_be_killed_between_two_turns() -> None:

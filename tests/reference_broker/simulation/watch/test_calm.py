@@ -6,8 +6,10 @@ import pytest
 
 from reference_broker.simulation.events.standings import QueueStanding, Standing
 from reference_broker.simulation.watch.calm import (
+    CALM_REST_US,
     LATE_MS,
     LATELY_MS,
+    LONGEST_US,
     judge,
     judge_overdue,
     judge_room,
@@ -17,11 +19,12 @@ from reference_broker.simulation.watch.checkers import Violation
 NOW_MS = 100_000
 IDLE = QueueStanding(0, 0, has_ttl=False)
 BUSY = QueueStanding(3, 0, has_ttl=False)
+WAITING = QueueStanding(1, 0, has_ttl=True)
 
 
-def judged(queue: QueueStanding = IDLE, *, is_blocked: bool = False, **client: Any) -> None:
+def judged(queue: QueueStanding = IDLE, *, unblocked_us: int = LONGEST_US, **client: Any) -> None:
     standing = Standing("a client", **{"is_connected": True, **client})
-    judge([standing], {"q": queue}, NOW_MS, is_blocked=is_blocked)
+    judge([standing], {"q": queue}, NOW_MS, unblocked_us=unblocked_us)
 
 
 def test_who_has_everything_has_no_complaint() -> None:
@@ -51,10 +54,22 @@ def test_a_client_that_waits_is_seen(client: dict[str, Any], said: str) -> None:
 
 
 def test_a_blocked_client_waits_but_is_connected() -> None:
-    judged(BUSY, is_blocked=True, asked=1, published=1, handed_ms={"q": 0})
-    judged(QueueStanding(0, 1, has_ttl=False), is_blocked=True)  # it was let in just now
+    judged(BUSY, unblocked_us=0, asked=1, published=1, handed_ms={"q": 0})
+    judged(QueueStanding(0, 1, has_ttl=False), unblocked_us=0)  # it was let in just now
     with pytest.raises(Violation, match="not connected"):
-        judged(is_blocked=True, is_connected=False)
+        judged(unblocked_us=0, is_connected=False)
+
+
+def test_what_an_alarm_has_held_back_has_its_time() -> None:
+    judged(unblocked_us=CALM_REST_US - 1, published=1)
+    judged(BUSY, unblocked_us=LATELY_MS * 1_000 - 1, handed_ms={"q": 0})
+    judged(WAITING, unblocked_us=LONGEST_US - 1)
+    with pytest.raises(Violation, match="neither confirmed nor refused"):
+        judged(unblocked_us=CALM_REST_US, published=1)
+    with pytest.raises(Violation, match="handed none"):
+        judged(BUSY, unblocked_us=LATELY_MS * 1_000, handed_ms={"q": 0})
+    with pytest.raises(Violation, match="lateness"):
+        judged(WAITING, unblocked_us=LONGEST_US)
 
 
 def test_the_alarm_of_a_disk_that_has_room_is_no_good() -> None:
@@ -66,7 +81,7 @@ def test_the_alarm_of_a_disk_that_has_room_is_no_good() -> None:
 
 def test_what_waits_for_a_time_that_is_over_is_late() -> None:
     with pytest.raises(Violation, match="lateness: 'q' has 1 messages whose TTL is over"):
-        judged(QueueStanding(1, 0, has_ttl=True))
+        judged(WAITING)
     with pytest.raises(Violation, match="lateness: 'q' holds 2 messages back that were due"):
         judged(QueueStanding(0, 2, has_ttl=False))
 

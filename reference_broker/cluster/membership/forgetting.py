@@ -69,7 +69,7 @@ class Forgetting:
         if queues and not accepts_loss:
             raise MemberStays(
                 f"node {node!r} is the home of {queues} durable queues, which are deleted with it,"
-                " and their messages are lost: say that you accept the data loss"
+                " and their messages are lost: accept the data loss (--accept-data-loss)"
             )
         agreement, view = Agreement(is_new=False), self._own.view
         row, number = MEMBERS + node, PROPOSALS + node

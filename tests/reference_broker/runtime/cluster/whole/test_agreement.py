@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 
 import aiormq
 import pytest
-from aiormq.abc import AbstractChannel, AbstractConnection, Basic
+from aiormq import spec
+from aiormq.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import ChannelPreconditionFailed
 
 from mqkit.testing import Cluster, ClusterUnavailable, cluster
@@ -39,7 +40,7 @@ def nodes() -> Iterator[Cluster]:
 
 
 @asynccontextmanager
-async def _connections(nodes: Cluster) -> AsyncIterator[list[AbstractConnection]]:
+async def _connections(nodes: Cluster) -> AsyncIterator[Sequence[AbstractConnection]]:
     opened = [await aiormq.connect(url) for url in nodes.urls]
     try:
         yield opened
@@ -60,7 +61,7 @@ async def _unroutable(channel: AbstractChannel, exchange: str, key: str, publish
         ),
         return_exceptions=True,
     )
-    return sum(not isinstance(each, Basic.Ack) for each in confirmed)
+    return sum(not isinstance(each, spec.Basic.Ack) for each in confirmed)
 
 
 def _await_keys(rows: EtcdRows, keys: set[str]) -> None:

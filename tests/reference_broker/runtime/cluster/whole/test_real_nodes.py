@@ -115,27 +115,3 @@ def test_what_was_deleted_while_its_home_was_away_is_gone_when_that_is_back(
     nodes.start("c")
     with _channel(nodes, "c") as c:
         assert (_count(c, "forgotten"), _count(c, "remembered")) == (0, 1)
-
-
-def test_without_etcd_declares_fail_with_a_reason_and_publishes_go_on(nodes: Cluster) -> None:
-    with _channel(nodes, "a") as a:
-        a.queue_declare("goes on", durable=True)
-    parameters = pika.URLParameters(nodes["a"].url)
-    parameters.blocked_connection_timeout = 60
-    connection = pika.BlockingConnection(parameters)
-    try:
-        channel = connection.channel()
-        channel.confirm_delivery()
-        nodes.etcd.kill()
-        for number in range(100):
-            channel.basic_publish("", "goes on", b"%d" % number, STORED)
-        assert _count(channel, "goes on") == 100
-        with pytest.raises(pika.exceptions.ConnectionClosedByBroker, match=r"541.*etcd"):
-            channel.queue_declare("needs etcd", durable=True)
-    finally:
-        nodes.etcd.start()
-        if connection.is_open:
-            connection.close()
-    with _channel(nodes, "a") as a, _channel(nodes, "b") as b:
-        a.queue_declare("needs etcd", durable=True)
-        assert _count(b, "needs etcd") == 0

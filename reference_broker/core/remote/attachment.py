@@ -94,8 +94,8 @@ class Attachment:
     :meth:`begin`. Its end takes the consumer out of the queue."""
 
     __slots__ = (
-        "_arrived", "_consumer", "_delivered_bytes", "_given", "_granted", "_queue", "_waiting",
-        "changed", "error", "is_begun", "number", "state",
+        "_arrived", "_consumer", "_delivered_bytes", "_given", "_granted", "_granted_bytes", "_queue",
+        "_waiting", "changed", "error", "is_begun", "number", "state",
     )  # fmt: skip
 
     def __init__(self, queue: RemoteQueue, consumer: RemoteConsumer) -> None:
@@ -109,7 +109,8 @@ class Attachment:
         self._queue = queue
         self._consumer = consumer
         self._waiting: deque[_Delivery] = deque()
-        self._arrived = self._given = self._granted = self._delivered_bytes = 0
+        self._arrived = self._given = self._granted = 0
+        self._delivered_bytes = self._granted_bytes = 0
 
     def begin(self) -> None:
         """Let the consumer get messages from now on."""
@@ -218,8 +219,7 @@ class Attachment:
         self._queue.settlements.add(Settlement.UNSEEN, [number for number, _, _ in waiting])
         self._given += len(waiting)
         self._delivered_bytes += sum(len(content.body) for _, _, content in waiting)
-        self._granted = self._given
-        self._queue.home.grant(self.number, self._granted, self._delivered_bytes + WINDOW_BYTES)
+        self._ask_for(self._given)
 
     def _hand_out(self, number: int, redelivered: bool, content: Content) -> None:
         queue, consumer = self._queue, self._consumer
@@ -258,9 +258,16 @@ class Attachment:
 
     def _grant(self) -> None:
         """Have the home send as much as there is room for. A grant costs a frame, so none goes
-        while more than half of the last one is still to come."""
+        while more than half of the last one is still to come, in messages and in octets."""
         room = min(self._consumer.room(), WINDOW_MESSAGES)
-        total = self._given + room
-        if total > self._granted and self._granted - self._arrived <= room // 2:
-            self._granted = total
-            self._queue.home.grant(self.number, total, self._delivered_bytes + WINDOW_BYTES)
+        messages = self._given + room
+        spent = self._delivered_bytes + WINDOW_BYTES - self._granted_bytes
+        if (messages > self._granted and self._granted - self._arrived <= room // 2) or (
+            room > 0 and spent >= WINDOW_BYTES // 2
+        ):
+            self._ask_for(max(messages, self._granted))
+
+    def _ask_for(self, messages: int) -> None:
+        self._granted = messages
+        self._granted_bytes = self._delivered_bytes + WINDOW_BYTES
+        self._queue.home.grant(self.number, messages, self._granted_bytes)

@@ -119,6 +119,29 @@ def test_a_grant_is_renewed_when_half_of_it_has_come(nodes: Nodes) -> None:
     assert granted == [WINDOW_MESSAGES * 3 // 2, WINDOW_MESSAGES * 2]
 
 
+def test_a_grant_is_renewed_when_half_of_its_octets_have_come(nodes: Nodes) -> None:
+    nodes.consume()
+    assert nodes.asks()[-1] == ("grant", 1, WINDOW_MESSAGES, WINDOW_BYTES)
+    parts, granted = 8, []
+    for number in range(1, 2 * parts + 1):
+        nodes.deliver(number, b"x" * (WINDOW_BYTES // parts))
+        assert len(nodes.hears()) == 1
+        granted += [asked[3] for asked in nodes.asks()]
+    assert granted == [
+        WINDOW_BYTES * 3 // 2,
+        WINDOW_BYTES * 2,
+        WINDOW_BYTES * 5 // 2,
+        3 * WINDOW_BYTES,
+    ]
+
+
+def test_a_message_that_is_larger_than_the_window_is_followed_by_others(nodes: Nodes) -> None:
+    nodes.consume(prefetch=2)
+    nodes.asks()
+    nodes.deliver(1, b"x" * 3 * WINDOW_BYTES)
+    assert nodes.asks() == [("grant", 1, 2, 4 * WINDOW_BYTES)]
+
+
 @pytest.mark.parametrize(
     ("method", "how"),
     [

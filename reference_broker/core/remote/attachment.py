@@ -94,8 +94,8 @@ class Attachment:
     :meth:`begin`. Its end takes the consumer out of the queue."""
 
     __slots__ = (
-        "_arrived", "_consumer", "_delivered_bytes", "_given", "_granted", "_granted_bytes", "_queue",
-        "_waiting", "changed", "error", "is_begun", "number", "state",
+        "_arrived", "_consumer", "_delivered_bytes", "_given", "_granted", "_granted_bytes",
+        "_queue", "_waiting", "changed", "error", "is_begun", "number", "state",
     )  # fmt: skip
 
     def __init__(self, queue: RemoteQueue, consumer: RemoteConsumer) -> None:

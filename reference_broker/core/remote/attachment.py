@@ -290,7 +290,7 @@ class Attachment:
         few = messages > self._granted and self._granted - self._arrived <= room // 2
         octets_left = self._granted_bytes - self._delivered_bytes
         if few or (messages > self._arrived and octets_left <= WINDOW_BYTES // 2):
-            self._send_grant(messages)
+            self._send_grant(max(messages, self._granted))
 
     def _send_grant(self, messages: int) -> None:
         self._granted = messages

@@ -92,6 +92,15 @@ def test_a_grant_is_renewed_when_half_of_its_octets_have_come(
     assert granted == [WINDOW_BYTES + part * size for part in (2, 4, 6, 8)]
 
 
+def test_a_message_that_is_larger_than_the_window_is_followed_by_others(
+    nodes: ScriptedNodes,
+) -> None:
+    nodes.consume(prefetch=2)
+    nodes.asks()
+    nodes.deliver(1, b"x" * 3 * WINDOW_BYTES)
+    assert nodes.asks() == [("grant", 1, 2, 4 * WINDOW_BYTES)]
+
+
 @pytest.mark.parametrize(
     ("method", "how"),
     [

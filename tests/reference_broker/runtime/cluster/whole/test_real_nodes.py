@@ -152,27 +152,3 @@ def test_an_alarm_of_one_node_blocks_publishers_of_the_others_until_it_ends(
 def _set_alarm(nodes: Cluster, node: str, alarm: str, *, on: bool) -> None:
     url = f"{nodes[node].management_url}/api/nodes/mqkit@{node}/alarms"
     assert httpx.put(url, json={alarm: on}, auth=("guest", "guest")).status_code == 204
-
-
-def test_without_etcd_declares_fail_with_a_reason_and_publishes_go_on(nodes: Cluster) -> None:
-    with _channel(nodes, "a") as a:
-        a.queue_declare("goes on", durable=True)
-    parameters = pika.URLParameters(nodes["a"].url)
-    parameters.blocked_connection_timeout = 60
-    connection = pika.BlockingConnection(parameters)
-    try:
-        channel = connection.channel()
-        channel.confirm_delivery()
-        nodes.etcd.kill()
-        for number in range(100):
-            channel.basic_publish("", "goes on", b"%d" % number, STORED)
-        assert _count(channel, "goes on") == 100
-        with pytest.raises(pika.exceptions.ConnectionClosedByBroker, match=r"541.*etcd"):
-            channel.queue_declare("needs etcd", durable=True)
-    finally:
-        nodes.etcd.start()
-        if connection.is_open:
-            connection.close()
-    with _channel(nodes, "a") as a, _channel(nodes, "b") as b:
-        a.queue_declare("needs etcd", durable=True)
-        assert _count(b, "needs etcd") == 0

@@ -15,7 +15,9 @@ from reference_broker.cluster.queues.linked_home import LinkedHome
 from reference_broker.cluster.queues.origin_session import OriginSession
 from reference_broker.cluster.queues.publish_intake import PublishIntake
 from reference_broker.cluster.queues.sent_publishes import SentPublishes
+from reference_broker.core.channel import confirms
 from reference_broker.core.queue.returns import put_back_unseen
+from reference_broker.core.remote import attachment
 from reference_broker.core.remote.attachment import Attachment, AttachmentState
 from reference_broker.core.remote.ports import Settlement
 from reference_broker.core.remote.remote_queue import RemoteQueue
@@ -194,7 +196,35 @@ def _an_era_is_like_another(patch: Patch) -> None:
     patch.setattr(workload, "RESTLESSNESS", (0.0,))
 
 
+def _octets_are_granted_with_messages_alone(patch: Patch) -> None:
+    """A window of octets that is spent before half of the messages have come stays so."""
+    grant = Attachment._grant
+
+    def of_messages(self: Attachment) -> None:
+        self._granted_bytes = self._delivered_bytes + attachment.WINDOW_BYTES
+        grant(self)
+
+    patch.setattr(attachment, "WINDOW_BYTES", 4_096)
+    patch.setattr(consumer, "PREFETCHES", (20,))
+    patch.setattr(Attachment, "_grant", of_messages)
+
+
+def _a_line_acks_past_an_open_one(patch: Patch) -> None:
+    """Mutant 19 of the design: a channel's line is kept before an earlier one of it."""
+
+    def kept(self: confirms._OrderedLine) -> None:
+        lines = self._confirms.lines
+        if lines and self in lines:
+            lines.remove(self)
+        self._confirms.lines = lines or None
+        self._confirms.ack_through(self._sequence)
+
+    patch.setattr(confirms._OrderedLine, "kept", kept)
+
+
 PLANTED: dict[Callable[[Patch], None], tuple[int, str]] = {
+    _octets_are_granted_with_messages_alone: (20, "ready|nobody has settled it"),
+    _a_line_acks_past_an_open_one: (5, "has not synced it"),
     _confirms_come_before_the_sync: (5, "has not synced it"),
     _a_confirm_counts_what_was_refused: (20, "nobody has settled it"),
     _what_was_lost_with_a_link_is_confirmed: (60, "nobody has settled it"),

@@ -49,7 +49,7 @@ class SeverableProxy:
             each.transport.abort()
 
     def heal(self) -> None:
-        """What was held back passes, and all that comes."""
+        """Pass on what was held back, and all that comes."""
         self._whole.set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from reference_broker.cluster.link.link import Link
+from reference_broker.cluster.mesh import Mesh
 from reference_broker.cluster.queues import origin_session, settling
 from reference_broker.cluster.queues.attached_consumer import AttachedConsumer
 from reference_broker.cluster.queues.linked_home import LinkedHome
@@ -222,7 +223,32 @@ def _a_line_acks_past_an_open_one(patch: Patch) -> None:
     patch.setattr(confirms._OrderedLine, "kept", kept)
 
 
+def _an_older_link_goes_on_beside_a_newer_one(patch: Patch) -> None:
+    """Mutant 27 of the design: frames of an old link are accepted. It has those of two processes
+    that both take themselves for the node."""
+    link_open, receive = Mesh.link_open, Mesh._receive
+
+    def beside(self: Mesh, link: Link) -> None:
+        self._open.pop(link.peer.node, None)
+        link_open(self, link)
+
+    def anyway(self: Mesh, link: Link, *what: Any) -> None:
+        node = link.peer.node
+        newest = self._open.get(node, link)
+        self._open[node] = link
+        try:
+            receive(self, link, *what)
+        finally:
+            self._open[node] = newest
+
+    patch.setattr(Mesh, "link_open", beside)
+    patch.setattr(Mesh, "_receive", anyway)
+    for fault in ("_kill", "_pause"):
+        patch.setattr(ClusterWorld, fault, ClusterWorld._copy)
+
+
 PLANTED: dict[Callable[[Patch], None], tuple[int, str]] = {
+    _an_older_link_goes_on_beside_a_newer_one: (60, "nobody has settled it|for nobody"),
     _octets_are_granted_with_messages_alone: (20, "ready|nobody has settled it"),
     _a_line_acks_past_an_open_one: (5, "has not synced it"),
     _confirms_come_before_the_sync: (5, "has not synced it"),

@@ -150,7 +150,7 @@ PLANTED: dict[Callable[[Patch], None], str] = {
     _a_binding_does_not_touch_its_exchange: "is gone, and nobody has deleted",
     _an_ok_waits_for_nobody: "says -ok for revision",
     _an_exclusive_queue_outlives_its_connection: "whose connection has ended",
-    _every_node_owns_an_exclusive_queue: "is gone, and nobody has deleted",
+    _every_node_owns_an_exclusive_queue: "is gone, and nobody has deleted|nobody has settled it",
     _bindings_of_what_is_gone_stay: "too much, and lacks|nobody has removed|KeyError",
 }
 

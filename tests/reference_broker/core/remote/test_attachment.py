@@ -206,7 +206,7 @@ def test_nothing_that_waited_is_handed_out_or_settled_when_the_queue_is_gone(
 
 
 def held(nodes: ScriptedNodes) -> int:
-    """What is accounted, but for what the connection has."""
+    """The account, but for the part of the connection."""
     broker = nodes.lone.broker
     return held_bytes(broker) - sum(it.memory_bytes for it in broker.connections.values())
 

@@ -58,7 +58,7 @@ class Place:
         return options[options.index("--data-dir") + 1]
 
     def restore(self, name: str) -> str:
-        """What the command prints, when it restores what the folder of that node has."""
+        """The output of the command that restores what the folder of that node has."""
         words = ["cluster", "restore-metadata", self.folder(name), "--cluster-name", "prod"]
         done = CliRunner().invoke(app, [*words, "--etcd", ",".join(self.etcd.endpoints), "--yes"])
         return f"{done.output}{done.exception}"

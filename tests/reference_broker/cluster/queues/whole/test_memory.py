@@ -27,7 +27,7 @@ MANY = 1 << 40
 
 
 def links(nodes: LinkedBrokers, name: str) -> int:
-    """What a node accounts for its links."""
+    """The account of a node for its links."""
     return nodes[name].lone.broker.memory.beside["links"]()
 
 

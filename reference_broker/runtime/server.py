@@ -363,7 +363,7 @@ class Server:
             await self.cluster.drain(is_draining=False)
 
     async def _dismiss_clients(self, reason: str) -> None:
-        _log.warning("paused: AMQP connections are closed, and none is accepted")
+        _log.warning("AMQP connections are closed, and none is accepted: %s", reason)
         await self._stop_accepting()
         all_told = asyncio.Event()
         self.as_input(lambda: self.broker.dismiss(reason, all_told.set), "a pause")
@@ -377,7 +377,7 @@ class Server:
         except OSError:
             await self._stop_accepting()
             raise
-        _log.warning("resumed: AMQP connections are accepted")
+        _log.warning("AMQP connections are accepted again")
 
     def set_disk_free_limit(self, limit_bytes: int) -> None:
         self._disk_free_limit_bytes = limit_bytes

@@ -132,7 +132,7 @@ class Session:
         self._send(PROTOCOL_HEADER)
 
     def receive_data(self, data: bytes, sent: int) -> None:
-        """Take bytes from the broker, with the stamp of their sending. Raises :exc:`Violation` for
+        """Take bytes from the broker, with the stamp of their hand-out. Raises :exc:`Violation` for
         bytes that the broker may not send."""
         self._parser.receive_data(data)
         while not self.over and (frame := self._parser.next_frame()) is not None:

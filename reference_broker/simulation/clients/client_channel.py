@@ -79,7 +79,7 @@ class ClientChannel:
         self.gets: list[Consume] = []
         """Every basic.get, in order."""
         self.handed_ms: dict[str, int] = {}
-        """By queue: the time at which the broker sent the last message to a consumer of it."""
+        """By queue: the time at which a consumer of it was handed the last message."""
         self._history = history
         self._memory = memory
         self._life = life
@@ -116,7 +116,7 @@ class ClientChannel:
         return self._answers >= self._asked
 
     def receive(self, command: Command, sent: int) -> None:
-        """Take a command of the broker on this channel, with the stamp of its sending. Raises
+        """Take a command of the broker on this channel, with the stamp of its hand-out. Raises
         :exc:`Violation` for one that the broker may not send."""
         handler = self._handlers.get(type(command.method))
         if handler is None:

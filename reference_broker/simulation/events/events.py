@@ -120,9 +120,10 @@ class Message:
 class Delivery:
     """A message that a client was handed. ``alone``: nobody else takes from that queue.
 
-    ``sent`` is the stamp of the broker's sending, and ``sent_ms`` its time: what it sent first,
-    before a connection broke, may arrive after what it sent to somebody else then. ``consumer`` is
-    a tag, or empty for basic.get. A prefetch of 0 is none.
+    ``sent`` is the stamp of the turn's end in which the broker handed it out, and ``sent_ms`` the
+    time of that: it may wait for its socket then, and what was sent first, before a connection
+    broke, may arrive after what was sent to somebody else then. ``consumer`` is a tag, or empty for
+    basic.get. A prefetch of 0 is none.
     """
 
     number: int

@@ -7,12 +7,13 @@ lost from some byte on, and each end learns of it by itself.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 
 from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.machine.stamps import Part, Stamps
 
 LATENCY_US = (100, 3_000)
 SPLIT_CHANCE = 0.2
@@ -27,13 +28,12 @@ _PIECES_MAX = 4
 
 class _Piece(NamedTuple):
     due_us: int
-    sent: int
     data: bytes
 
 
 class Stream:
-    """One direction of a link. ``arrived`` is called with each piece and the stamp of its sending,
-    ``ended`` at most once.
+    """One direction of a link. ``arrived`` is called with what has one stamp of each piece, and
+    that stamp; ``ended`` at most once.
 
     ``waiting_bytes`` are on their way. Set ``moved`` to be told when some of them arrived.
     """
@@ -52,6 +52,8 @@ class Stream:
         self._arrived = arrived
         self._ended = ended
         self._pieces: deque[_Piece] = deque()
+        self._stamps = Stamps()
+        """Of all that is in the pieces."""
         self._last_us = 0
         self._ending = False
         self._closed = False
@@ -59,15 +61,17 @@ class Stream:
         self._stalled_until_us = 0
         self._awake = False
 
-    def send(self, data: bytes) -> None:
-        """Put ``data`` on its way; nowhere, once the stream was cut, finished or closed."""
+    def send(self, data: bytes, parts: Sequence[Part] = ()) -> None:
+        """Put ``data`` on its way; nowhere, once the stream was cut, finished or closed. ``parts``
+        of it, all of it together, have stamps already; else it is stamped now."""
         if self._ending or self._closed:
             return
-        sent = self._clock.stamp()
+        for part in parts or [Part(len(data), self._clock.stamp())]:
+            self._stamps.put(part)
         for piece in self._split(data):
             late_us = self._random.randint(*LATENCY_US)
             self._last_us = max(self._last_us, self._clock.now_us + late_us)
-            self._pieces.append(_Piece(self._last_us, sent, piece))
+            self._pieces.append(_Piece(self._last_us, piece))
             self.waiting_bytes += len(piece)
         self._wake()
 
@@ -141,15 +145,24 @@ class Stream:
             return
         if self._clock.now_us >= self._stalled_until_us:
             if self._pieces:
-                _, sent, data = self._pieces.popleft()
+                data = self._pieces.popleft().data
                 self.waiting_bytes -= len(data)
-                self._arrived(data, sent)
+                self._arrive(data)
                 if self.moved is not None:
                     self.moved()
             elif self._ending:
                 self._closed = True
                 self._ended()
         self._wake()
+
+    def _arrive(self, data: bytes) -> None:
+        """Hand over a piece, unless its receiver goes in the middle of it."""
+        start = 0
+        for size, stamp in self._stamps.take(len(data)):
+            if self._closed:
+                return
+            self._arrived(data[start : start + size], stamp)
+            start += size
 
 
 class Link:

@@ -8,15 +8,12 @@ from collections.abc import Callable
 from functools import partial
 
 from reference_broker.core.message.content_frames import Piece
-from reference_broker.runtime.net.connection_protocol import (
-    ConnectionHost,
-    ConnectionProtocol,
-    SocketTimers,
-)
+from reference_broker.runtime.net.connection_protocol import ConnectionHost, ConnectionProtocol
 from reference_broker.runtime.net.paced_output import PacedOutput
 from reference_broker.runtime.process.timers import Timer
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.network import Link
+from reference_broker.simulation.machine.stamps import Part, Stamps
 
 SOCKET_BUFFER_BYTES = 16 * 1024
 """Bytes that a socket takes before it asks the broker to wait: little, so that slow readers
@@ -44,34 +41,53 @@ class TappedOutput(PacedOutput):
         super().write(pieces, size)
 
 
-class SocketProtocol(ConnectionProtocol):
-    """The glue, but for errors of the broker: here each is a finding, and goes on to whoever runs
-    this."""
-
-    def __init__(
-        self, host: ConnectionHost, loop: SocketTimers, tap: Callable[[bytes], None]
-    ) -> None:
-        super().__init__(host, loop)
-        self._tap = tap
-
-    def _paced(self, transport: asyncio.Transport) -> PacedOutput:
-        return TappedOutput(transport, self._tap)
-
-    def _guarded(self, step: Callable[[], None]) -> None:
-        step()
-
-
 class SocketLoop:
     """As much of an event loop as the glue asks for."""
 
     def __init__(self, clock: SimulatedClock) -> None:
         self._clock = clock
 
+    def stamp(self) -> int:
+        """The stamp of this moment."""
+        return self._clock.stamp()
+
     def call_soon(self, callback: Callable[[], None], /) -> Timer:
         return self._clock.call_later(0.0, callback)
 
     def call_later(self, seconds: float, callback: Callable[[], None], /) -> Timer:
         return self._clock.call_later(seconds, callback)
+
+
+class SocketProtocol(ConnectionProtocol):
+    """The glue, but for errors of the broker: here each is a finding, and goes on to whoever runs
+    this. What a turn hands out is stamped at its end in ``stamps``, before the socket takes it."""
+
+    def __init__(
+        self, host: ConnectionHost, loop: SocketLoop, tap: Callable[[bytes], None], stamps: Stamps
+    ) -> None:
+        super().__init__(host, loop)
+        self._tap = tap
+        self._stamp = loop.stamp
+        self._stamps = stamps
+        self._stamped_bytes = 0
+
+    def flush(self) -> None:
+        self._stamp_output()
+        super().flush()
+
+    def _stamp_output(self) -> None:
+        """Stamp what the connection has handed out since the last time. It may wait there until its
+        socket takes more, and in portions then."""
+        handed_out_bytes = self.connection.sent_bytes + self.connection.output_size
+        if handed_out_bytes > self._stamped_bytes:
+            self._stamps.put(Part(handed_out_bytes - self._stamped_bytes, self._stamp()))
+            self._stamped_bytes = handed_out_bytes
+
+    def _paced(self, transport: asyncio.Transport) -> PacedOutput:
+        return TappedOutput(transport, self._tap)
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        step()
 
 
 class SimulatedSocket(asyncio.Transport):
@@ -83,6 +99,8 @@ class SimulatedSocket(asyncio.Transport):
         super().__init__({"peername": ("127.0.0.1", port), "sockname": ("127.0.0.1", 5672)})
         self._link = link
         self._wiretap = wiretap
+        self._stamps = Stamps()
+        """Of all that is still to be written here."""
         self._full = False
         self._reading = True
         self._closing = False
@@ -91,7 +109,8 @@ class SimulatedSocket(asyncio.Transport):
     def begin(self, host: ConnectionHost, loop: SocketLoop) -> None:
         """Serve a client that has just connected."""
         self._link.to_client.moved = self._moved
-        self._protocol = SocketProtocol(host, loop, partial(self._wiretap, self._link))
+        tap = partial(self._wiretap, self._link)
+        self._protocol = SocketProtocol(host, loop, tap, self._stamps)
         self._protocol.connection_made(self)
 
     def received(self, data: bytes) -> None:
@@ -124,7 +143,7 @@ class SimulatedSocket(asyncio.Transport):
         return self._link.to_client.waiting_bytes
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        self._link.to_client.send(bytes(data))
+        self._link.to_client.send(bytes(data), self._stamps.take(len(data)))
         if not self._full and self.get_write_buffer_size() > SOCKET_BUFFER_BYTES:
             self._full = True
             self._protocol.pause_writing()

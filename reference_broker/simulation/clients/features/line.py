@@ -64,7 +64,7 @@ _CHANNEL = 1
 
 class Taken(NamedTuple):
     """A message that the line was handed, and has not settled. ``consumer`` is empty for a
-    basic.get, and ``sent_ms`` is when the broker sent it, by the wall clock."""
+    basic.get, and ``sent_ms`` is when the broker handed it out, by the wall clock."""
 
     queue: str
     consumer: str
@@ -131,7 +131,7 @@ class Line:
         self.held: dict[int, Taken] = {}
         self.unconfirmed: dict[int, Post] = {}
         self.handed_ms: dict[str, int] = {}
-        """By queue: the time at which the broker sent the last message of it."""
+        """By queue: the time at which the broker handed out the last message of it."""
         self._feature = feature
         self._send = send
         self._wall_ms = wall_ms
@@ -168,7 +168,7 @@ class Line:
         self._send(PROTOCOL_HEADER)
 
     def receive_data(self, data: bytes, sent: int) -> None:
-        """Take bytes from the broker, with the stamp of their sending. Raises :exc:`Violation`."""
+        """Take bytes from the broker, with the stamp of their hand-out. Raises :exc:`Violation`."""
         self._parser.receive_data(data)
         while not self.over and (frame := self._parser.next_frame()) is not None:
             if frame.type is FrameType.HEARTBEAT:

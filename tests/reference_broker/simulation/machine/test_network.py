@@ -6,6 +6,7 @@ import pytest
 
 from reference_broker.simulation.events.clock import SimulatedClock
 from reference_broker.simulation.machine.network import LATENCY_US, Link, Stream
+from reference_broker.simulation.machine.stamps import Part
 
 A_WHILE_US = 10_000_000
 SENT = [bytes([65 + number]) * (1 + 7 * number) for number in range(20)]
@@ -15,7 +16,7 @@ class Receiver:
     def __init__(self, seed: int = 0) -> None:
         self.clock = SimulatedClock()
         self.data = b""
-        self.stamps: list[int] = []
+        self.parts: list[Part] = []
         self.ends = 0
         self.stream = Stream(self.clock, Random(seed), self._arrived, self._ended)
 
@@ -23,7 +24,7 @@ class Receiver:
         assert not self.ends
         assert data
         self.data += data
-        self.stamps.append(sent)
+        self.parts.append(Part(len(data), sent))
 
     def _ended(self) -> None:
         self.ends += 1
@@ -40,9 +41,39 @@ def test_everything_arrives_in_order_however_it_is_cut(seed: int) -> None:
     assert receiver.data == b""
     receiver.clock.run(A_WHILE_US)
     assert receiver.data == b"".join(SENT)
-    assert receiver.stamps == sorted(receiver.stamps)
-    assert len(receiver.stamps) > len(SENT)
+    stamps = [stamp for _, stamp in receiver.parts]
+    assert stamps == sorted(stamps)
+    assert len(stamps) > len(SENT)
     assert receiver.stream.waiting_bytes == 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_parts_of_what_is_sent_keep_their_stamps_however_it_is_cut(seed: int) -> None:
+    receiver = Receiver(seed)
+    expected: list[int] = []
+    for number, data in enumerate(SENT):
+        parts = [Part(1, 2 * number)]
+        if len(data) > 1:
+            parts.append(Part(len(data) - 1, 2 * number + 1))
+        receiver.stream.send(data, parts)
+        expected += [stamp for size, stamp in parts for _ in range(size)]
+    receiver.clock.run(A_WHILE_US)
+    assert receiver.data == b"".join(SENT)
+    assert [stamp for size, stamp in receiver.parts for _ in range(size)] == expected
+
+
+def test_a_receiver_that_goes_at_a_part_is_given_no_more() -> None:
+    receiver = Receiver()
+    arrived: list[bytes] = []
+
+    def take_and_go(data: bytes, sent: int) -> None:
+        arrived.append(data)
+        stream.close()
+
+    stream = Stream(receiver.clock, Random(3), take_and_go, lambda: None)
+    stream.send(b"one", [Part(1, 1), Part(2, 2)])
+    receiver.clock.run(A_WHILE_US)
+    assert arrived == [b"o"]
 
 
 def test_nothing_is_faster_than_the_network() -> None:

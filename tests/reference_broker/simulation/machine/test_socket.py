@@ -9,7 +9,7 @@ from mqkit.wire.methods import ConnectionStartOk
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.connection import Connection
 from reference_broker.runtime.net.connection_protocol import CLOSE_LINGER_S, ConnectionProtocol
-from reference_broker.simulation.events.clock import SimulatedClock
+from reference_broker.simulation.events.clock import START_WALL_MS, SimulatedClock
 from reference_broker.simulation.machine.network import Link, Stream
 from reference_broker.simulation.machine.portions import small_portions
 from reference_broker.simulation.machine.socket import (
@@ -31,6 +31,8 @@ class Rig:
         self.turn = 0
         self.told: list[str] = []
         self.received = b""
+        self.handed_out_ms: list[int] = []
+        """Of each octet that the client has received: the time of its hand-out, from the start."""
         to_broker = Stream(self.clock, Random(1), self._arrived, lambda: self.socket.ended())
         to_client = Stream(self.clock, Random(2), self._received, lambda: self.told.append("eof"))
         self.link = Link(3, to_broker, to_client)
@@ -43,6 +45,7 @@ class Rig:
 
     def _received(self, data: bytes, sent: int) -> None:
         self.received += data
+        self.handed_out_ms += [self.clock.wall_ms(sent) - START_WALL_MS] * len(data)
 
     def _tap(self, link: Link, data: bytes) -> None:
         assert link is self.link
@@ -170,3 +173,18 @@ def test_what_waits_for_its_portion_counts_as_sent() -> None:
         assert rig.socket.get_write_buffer_size() == 2 * SOCKET_BUFFER_BYTES
         rig.run(10)
     assert rig.received == large
+
+
+@pytest.mark.parametrize("portion_bytes", [100, 7 * SOCKET_BUFFER_BYTES])
+def test_what_is_late_in_its_socket_has_the_time_of_its_turn(portion_bytes: int) -> None:
+    rig = Rig()
+    rig.link.to_client.stall(3 * SECOND_US)
+    sizes = (2 * SOCKET_BUFFER_BYTES, 300, 500)
+    with small_portions(portion_bytes):
+        for size in sizes:
+            rig.connection.write(bytes(size))
+            rig.input_handled()
+            rig.run(0.5)
+        assert not rig.received
+        rig.run(10)
+    assert rig.handed_out_ms == [0] * sizes[0] + [500] * sizes[1] + [1_000] * sizes[2]

@@ -65,6 +65,9 @@ if TYPE_CHECKING:
 CLOSE_TIMEOUT_S = 3.0
 """Seconds that a stop waits for the clients' close-ok before it closes their sockets."""
 
+MAINTENANCE = "node is being put into maintenance"
+"""The reason that clients of a drained node are told."""
+
 LEFT_OVER_S = 3.0
 """Seconds that a stop has for the work that is left over. Without it the next start is as after a
 crash: every message may have been delivered before."""
@@ -353,12 +356,16 @@ class Server:
         await self.pauses.end(Cause.OPERATOR)
 
     async def drain(self) -> None:
-        await self.pauses.begin(Cause.DRAIN, "node is being put into maintenance")
+        await self.pauses.begin(Cause.DRAIN, MAINTENANCE)
         if self._running and self.cluster is not None:
             await self.cluster.drain(is_draining=True)
 
     async def revive(self) -> None:
-        await self.pauses.end(Cause.DRAIN)
+        try:
+            await self.pauses.end(Cause.DRAIN)
+        except OSError:
+            await self.pauses.begin(Cause.DRAIN, MAINTENANCE)  # it is draining, as before
+            raise
         if self._running and self.cluster is not None:
             await self.cluster.drain(is_draining=False)
 

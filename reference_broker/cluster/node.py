@@ -18,7 +18,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
 
-from reference_broker.cluster.coordinator import Coordinator, LeaseKeeper
+from reference_broker.cluster.coordinator import Coordinator, Event, LeaseKeeper
 from reference_broker.cluster.membership.application import Application
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
 from reference_broker.cluster.membership.live_nodes import LiveNodes
@@ -145,7 +145,10 @@ class ClusterNode:
         self._presence: Presence | None = None
         self._lease: LeaseKeeper | None = None
         self._awaited_states: list[tuple[NodeState, Callable[[], None]]] = []
+        self._strangers: dict[str, int] = {}
+        """The revisions of nodes whose heartbeats come, and which are no members in this view."""
         self.view.follow(LIVE, self.live_nodes)
+        self.view.follow(MEMBERS, self)
         self.view.listen(self.barrier.advance)
 
     def start(self) -> None:
@@ -299,10 +302,19 @@ class ClusterNode:
         risen: it has applied everything up to the revision ``applied``. One that is no member says
         nothing that counts: it was forgotten, or this view has not seen yet that it joined."""
         if not self.view.revision_of(MEMBERS + node):
+            self._strangers[node] = applied
             return
         self.live_nodes.heard(node)
         self.barrier.applied(node, applied)
 
     def unheard(self, node: str) -> None:
         """The link of ``node`` is down. Idempotent."""
+        self._strangers.pop(node, None)
         self.live_nodes.unheard(node)
+
+    def changed(self, event: Event) -> None:
+        """See :class:`~reference_broker.cluster.metadata.view.Follower`, of ``members/`` keys: a
+        node whose heartbeats have come already is a member by now."""
+        node = event.key.removeprefix(MEMBERS)
+        if event.value is not None and node in self._strangers:
+            self.heard(node, self._strangers.pop(node))

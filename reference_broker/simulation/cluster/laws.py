@@ -8,7 +8,8 @@ fencing     once a later run of a node has proposed, no earlier one changes anyt
 vouching    a loop that stands for less than 2.5 s is not taken for dead, by nobody and by itself
             neither; one that hangs is vouched for by nobody
 serving     a node serves when its view has its own key, and everything that was agreed before
-isolation   a node that has whole links with a majority lets no client go
+isolation   a node that has whole links with a majority of the members that it knows lets no
+            client go
 """
 
 from __future__ import annotations
@@ -99,13 +100,14 @@ class Laws:
     def cut_off(self, process: NodeProcess) -> None:
         """``process`` lets its clients go."""
         self.counts["isolation, clients let go"] += 1
-        linked = len(self.links_of(process)) // 2
         keys = process.node.view.keys()
-        members = sum(key.startswith(MEMBERS) for key in keys)
-        if (linked + 1) * 2 > members:
+        members = {key for key in keys if key.startswith(MEMBERS)}
+        ends = {link.peer.node for link in self.links_of(process)} - {process.name}
+        linked = sum(MEMBERS + name in members for name in ends)
+        if (linked + 1) * 2 > len(members):
             raise LawBroken(
                 f"{process.name} lets its clients go, and has links with {linked} of the others, of"
-                f" {members} members"
+                f" {len(members)} members"
             )
 
     def links_of(self, process: NodeProcess) -> list[Link]:

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from reference_broker.cluster.coordinator import Delete
+from reference_broker.cluster.coordinator import Delete, Event
 from reference_broker.cluster.membership.joining import Applicant, FolderMark, Joined
-from reference_broker.cluster.membership.records import NodeState
+from reference_broker.cluster.membership.records import MemberRecord, NodeState, encoded
 from reference_broker.cluster.metadata.keys import MEMBERS
 from reference_broker.cluster.node import NODE_TABLE, ClusterNode, NodeEvent, NodeStage
 from reference_broker.core.base.transitions import IllegalTransition
@@ -229,6 +229,26 @@ def test_heartbeats_of_one_that_is_no_member_count_for_nothing() -> None:
     etcd.forward(4)
     process.node.heard("b", 7)
     assert process.node.barrier.awaited == {}
+
+
+def _join(node: ClusterNode, name: str, revision: int) -> None:
+    """The view of ``node`` sees that another one of that name has joined."""
+    member = MemberRecord(9, f"disk of {name}", 1, "s9", 0, "", "")
+    list(node.view.take([Event(f"members/{name}", encoded(member), revision)]))
+
+
+def test_heartbeats_that_came_before_the_row_of_their_node_count_with_it() -> None:
+    etcd = Etcd()
+    node = Process(etcd).node
+    etcd.forward(4)
+    for name, applied in (("b", 7), ("c", 8)):
+        node.heard(name, applied)
+    node.unheard("c")
+    revision = node.view.revision.value + 1
+    _join(node, "b", revision)
+    _join(node, "c", revision)
+    node.view.reach(revision)
+    assert node.barrier.awaited == {"b": 7}
 
 
 def test_a_new_disk_whose_runs_begin_anew_takes_the_place_of_a_lost_one() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mqkit_cli.consent import require_consent
 from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, note, plural
 from mqkit_cli.store.data_dir import held
@@ -54,7 +55,10 @@ def restore_metadata(
         f" has {plural(len(copied.rows), 'row')} of it"
     )
     if not yes:
-        _ask(cluster_name, etcd)
+        require_consent(
+            f"Replace what etcd at {etcd} has of the cluster {cluster_name!r} by that",
+            "nothing was restored",
+        )
     settings = EtcdSettings(
         tuple(map(str.strip, etcd.split(","))),
         etcd_user,
@@ -75,16 +79,6 @@ def _copy_of(folder: Path) -> CopiedMetadata:
     if copied is None:
         raise CommandError(f"{folder} was never the data folder of a node of a cluster")
     return copied
-
-
-def _ask(cluster: str, etcd: str) -> None:
-    question = f"Replace what etcd at {etcd} has of the cluster {cluster!r} by that"
-    try:
-        agreed = typer.confirm(question, err=True)
-    except typer.Abort:
-        raise CommandError("nobody answered; nothing was restored (--yes does not ask)") from None
-    if not agreed:
-        raise CommandError("nothing was restored")
 
 
 def _restore(settings: EtcdSettings, cluster: str, copied: CopiedMetadata) -> None:

@@ -11,11 +11,11 @@ from mqkit.lots.listing import ParkingLot
 from mqkit.lots.listing import ls as list_lots
 from mqkit.lots.purging import purge as purge_lot
 from mqkit_cli.connection import TIMEOUT_S, JsonOption, TimeoutOption, UrlOption
+from mqkit_cli.consent import require_consent
 from mqkit_cli.dlq.archiving import archive, restore
 from mqkit_cli.dlq.looking import ls, peek, stats
 from mqkit_cli.dlq.naming import LotArgument, LotFilesOption, NamedOption, link_of
 from mqkit_cli.dlq.sending import move, replay
-from mqkit_cli.errors import CommandError
 from mqkit_cli.render import line, plural, write_json
 
 app = typer.Typer(
@@ -52,9 +52,4 @@ def purge(
 
 def _ask(lot: ParkingLot) -> None:
     question = f"Delete {plural(lot.messages, 'message')} of {lot.name}? There is no way back"
-    try:
-        agreed = typer.confirm(question, err=True)
-    except typer.Abort:
-        raise CommandError("nobody answered; nothing was purged (--yes does not ask)") from None
-    if not agreed:
-        raise CommandError("nothing was purged")
+    require_consent(question, "nothing was purged")

@@ -8,6 +8,7 @@ import typer
 
 from mqkit.retry.duration import parse_duration
 from mqkit_cli.connection import JsonOption
+from mqkit_cli.consent import require_consent
 from mqkit_cli.errors import CommandError
 from mqkit_cli.outbox.place import DatabaseOption, with_database
 from mqkit_cli.render import line, plural, write_json
@@ -93,9 +94,4 @@ def _choice(ids: list[int] | None, keys: list[str] | None, every: bool) -> Choic
 
 
 def _ask() -> None:
-    try:
-        agreed = typer.confirm("Delete stopped rows? Their messages are lost", err=True)
-    except typer.Abort:
-        raise CommandError("nobody answered; nothing was purged (--yes does not ask)") from None
-    if not agreed:
-        raise CommandError("nothing was purged")
+    require_consent("Delete stopped rows? Their messages are lost", "nothing was purged")

@@ -21,18 +21,21 @@ from reference_broker.cluster.coordinator import (
     TRANSACTION_BYTES_MAX,
     Compare,
     Delete,
-    InDoubt,
     Page,
     Put,
-    Refused,
     Row,
     Transaction,
     Unread,
-    Won,
 )
 from reference_broker.cluster.definitions.shared_value import SharedValue, decode, encode
 from reference_broker.cluster.membership.folder_copy import CopiedMetadata, last_proposals
-from reference_broker.cluster.membership.joining import Answer, Asked, Lookup, TryAgain
+from reference_broker.cluster.membership.joining import (
+    Answer,
+    Asked,
+    Lookup,
+    TryAgain,
+    carried_out,
+)
 from reference_broker.cluster.membership.records import ClusterRecord, decoded, encoded
 from reference_broker.cluster.metadata.keys import (
     CLUSTER,
@@ -71,11 +74,11 @@ def restoring(name: str, copied: CopiedMetadata) -> RestoreSteps:
         known = decoded(ClusterRecord, own.key, own.value)
         _require_same(name, known, cluster, copied.seen.revision)
         _require_behind(there, revision, copied)
-        yield from _carried_out(
-            (Compare(prefix + CLUSTER, own.revision),), (Delete(prefix + CLUSTER),)
-        )
+        first = Compare(prefix + CLUSTER, own.revision)
+        yield from carried_out(Transaction((first,), (Delete(prefix + CLUSTER),)))
     for keys in _portions([row.key for row in there if row.key != CLUSTER]):
-        yield from _carried_out((), tuple(Delete(prefix + key) for key in keys))
+        deletions = tuple(Delete(prefix + key) for key in keys)
+        yield from carried_out(Transaction((), deletions))
     writing = _Writing(prefix)
     rows = sorted(copied.rows, key=lambda row: (rank_of(row.key), row.created, row.key))
     for _, together in groupby((row for row in rows if row.key != CLUSTER), _rank):
@@ -143,17 +146,6 @@ def _rows(prefix: str) -> Generator[Asked, Answer, tuple[list[Row], int]]:
         asked = Lookup(prefix, page.rows[-1].key, page.revision)
 
 
-def _carried_out(
-    compares: tuple[Compare, ...], changes: tuple[Put | Delete, ...]
-) -> Generator[Asked, Answer, int]:
-    outcome = yield Transaction(compares, changes)
-    if isinstance(outcome, Won):
-        return outcome.revision
-    if isinstance(outcome, Refused | InDoubt):
-        raise TryAgain(outcome.reason)
-    raise TryAgain("somebody else writes to it")
-
-
 def _portions(keys: list[str]) -> Iterator[list[str]]:
     for start in range(0, len(keys), CHANGES_MAX):
         yield keys[start : start + CHANGES_MAX]
@@ -190,10 +182,9 @@ class _Writing:
     def put(self, batch: dict[str, bytes]) -> Generator[Asked, Answer, None]:
         """Write rows in one transaction; none of them may be there."""
         head = self._prefix
-        revision = yield from _carried_out(
-            tuple(Compare(head + key, 0) for key in batch),
-            tuple(Put(head + key, value) for key, value in batch.items()),
-        )
+        compares = tuple(Compare(head + key, 0) for key in batch)
+        puts = tuple(Put(head + key, value) for key, value in batch.items())
+        revision = yield from carried_out(Transaction(compares, puts))
         self._is_made.update(dict.fromkeys(batch, revision))
         self.written += len(batch)
 

@@ -190,7 +190,7 @@ def joining(applicant: Applicant) -> JoinSteps:
     lost = None if known is None or known.disk_id == member.disk_id else known.disk_id
     if lost is not None:  # the runs of another disk begin anew
         changes.append(Delete(prefix + PROPOSALS + applicant.node))
-    revision = yield from _won(Transaction(tuple(compares), tuple(changes)))
+    revision = yield from carried_out(Transaction(tuple(compares), tuple(changes)))
     return Joined(cluster, member, revision, lost, block.number, keeps_ids)
 
 
@@ -225,7 +225,9 @@ def _row(key: str) -> Generator[Asked, Answer, Row | None]:
     return next((row for row in page.rows if row.key == key), None)
 
 
-def _won(transaction: Transaction) -> Generator[Asked, Answer, int]:
+def carried_out(transaction: Transaction) -> Generator[Asked, Answer, int]:
+    """The step of having ``transaction`` carried out; returns its revision. Raises
+    :exc:`TryAgain`."""
     outcome = yield transaction
     if not isinstance(outcome, Won):
         raise TryAgain(_reason(outcome))
@@ -262,7 +264,7 @@ def _cluster(applicant: Applicant, prefix: str) -> Generator[Asked, Answer, Clus
         applicant.new_id, FEATURE_LEVEL, applicant.secret_fingerprint, applicant.wall_ms
     )
     key = prefix + CLUSTER
-    yield from _won(Transaction((Compare(key, 0),), (Put(key, encoded(cluster)),)))
+    yield from carried_out(Transaction((Compare(key, 0),), (Put(key, encoded(cluster)),)))
     return cluster
 
 

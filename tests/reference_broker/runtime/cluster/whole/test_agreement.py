@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -18,7 +18,7 @@ from aiormq import spec
 from aiormq.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import ChannelPreconditionFailed
 
-from mqkit.testing import Cluster, ClusterUnavailable, cluster
+from mqkit.testing import Cluster
 from reference_broker.testing.etcd_rows import EtcdRows
 
 pytestmark = [pytest.mark.live, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -28,15 +28,6 @@ CONFLICTS = int(os.environ.get("MQKIT_CONFLICTS", "60"))
 TIMEOUT_S = 30
 EACH = 10
 """Publishes of a round on each of two nodes: half by the queue's name, half by its binding."""
-
-
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[Cluster]:
-    try:
-        with cluster(nodes=3) as found:
-            yield found
-    except ClusterUnavailable as why:
-        pytest.skip(str(why))
 
 
 @asynccontextmanager

@@ -12,22 +12,13 @@ import pika
 import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 
-from mqkit.testing import Cluster, ClusterUnavailable, cluster
+from mqkit.testing import Cluster
 from mqkit_cli.ctl.main import run
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 STORED = pika.BasicProperties(delivery_mode=2)
 END_S = 30
-
-
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[Cluster]:
-    try:
-        with cluster(nodes=3) as found:
-            yield found
-    except ClusterUnavailable as why:
-        pytest.skip(str(why))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.exceptions import ChannelClosedByBroker
 
-from mqkit.testing import Cluster, ClusterUnavailable, cluster
+from mqkit.testing import Cluster
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -22,15 +22,6 @@ STORED = pika.BasicProperties(delivery_mode=2)
 READY = re.compile(
     r"ready amqp=127\.0\.0\.1:\d+ http=127\.0\.0\.1:\d+ cluster=test node=mqkit@[abc] members=[123]"
 )
-
-
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[Cluster]:
-    try:
-        with cluster(nodes=3) as found:
-            yield found
-    except ClusterUnavailable as why:
-        pytest.skip(str(why))
 
 
 @contextmanager

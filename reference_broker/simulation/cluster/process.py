@@ -82,6 +82,7 @@ class NodeProcess:
             self.broker.queue_links,
         )
         self.mesh.alarms.attach(self.broker.broker.alarms)
+        self.node.relay.attach(self.mesh.asking, self.mesh.answers)
         members = Members(self.report)
         self.node.view.follow(MEMBERS, members)
         self.isolation = IsolationWatch(

@@ -1,9 +1,9 @@
 """The relay: a node to which etcd tells nothing has the events told by the others.
 
 Heartbeats say how far every node is. One that hears of a revision which it was not told asks a node
-that has applied it for what has changed since: at once while it has no news of etcd, else after a
-moment, as a watch that is dead looks like one that is slow. What comes is news to the feed, as that
-of a watch. So a node that is cut off from etcd alone routes by what was agreed, and no -ok waits
+that has applied it for what has changed since: at once while there is no news of etcd, else after a
+moment, as a watch that is dead looks like one that is slow. (One that is silent since it was helped
+so is taken for dead.) What comes is news to the feed, as that of a watch. So a node that is cut off from etcd alone routes by what was agreed, and no -ok waits
 for it.
 
 Each node answers from the last transactions that it was told (:mod:`.metadata.event_history`).
@@ -31,8 +31,8 @@ KIND = "events"
 """The kind of its questions."""
 
 PATIENCE_S = 0.5
-"""Seconds that a watch without trouble may be behind what another node has applied; and the pause
-when nobody had an answer."""
+"""Seconds that a watch which is well may be behind what another node has applied; and the pause when
+nobody had an answer."""
 
 PORTION_BYTES = 128 * 1024
 """Octets of transactions in one answer, and then the last one's: what a turn makes and reads."""
@@ -95,10 +95,10 @@ class Relay:
     def _look(self) -> None:
         if self._is_asking or self._wait is not None or not self._feed.goes_on:
             return
-        if self._feed.trouble is None:
-            self._begin_to_wait()
-        else:
+        if self._feed.trouble or self._feed.is_overtaken:
             self._ask()
+        else:
+            self._begin_to_wait()
 
     def _begin_to_wait(self) -> None:
         self._wait = self._after(PATIENCE_S, partial(self._waited, self._highest))

@@ -120,6 +120,8 @@ class Feed:
     ) -> None:
         self.state = FeedState.IDLE
         self.trouble: str | None = None
+        self.is_overtaken = False
+        """Other nodes have told something, and etcd nothing since."""
         self.history = EventHistory()
         """The last transactions that it was told, for other nodes."""
         self._report = report
@@ -240,6 +242,7 @@ class Feed:
         """Another node was told ``transactions``, whose keys are without the prefix, and nothing
         else after :attr:`told`, or some revision below it, up to ``reached``. To be called only
         while it :attr:`goes_on`; idempotent."""
+        self.is_overtaken = self.is_overtaken or reached > self._told
         for revision, events in transactions:
             self._take(revision, events)
         self._take(reached, ())
@@ -283,6 +286,7 @@ class Feed:
         if self._failures >= TELLING_FAILURES:
             self._report("there is news of etcd again")
         self.trouble = None
+        self.is_overtaken = False
         self._failures = 0
         self._pause.reset()
 

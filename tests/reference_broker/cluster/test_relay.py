@@ -129,6 +129,23 @@ def test_a_watch_that_says_nothing_is_helped() -> None:
     assert nodes.a.feed.trouble is None
 
 
+def test_a_watch_that_says_nothing_since_it_was_helped_is_not_waited_for_again() -> None:
+    nodes = Nodes("a", "b", is_cut=False)
+    nodes.b.watched(_change(6, "x"))
+    nodes.a.hears("b", 6)
+    nodes.net.pass_time(PATIENCE_S + 0.1)
+    nodes.b.watched(_change(7, "y"))
+    nodes.a.hears("b", 7)
+    assert list(nodes.a.view.keys()) == ["x", "y"]
+
+    nodes.a.watched(_change(6, "x"))
+    nodes.b.watched(_change(8, "z"))
+    nodes.a.hears("b", 8)
+    assert list(nodes.a.view.keys()) == ["x", "y"]
+    nodes.net.pass_time(PATIENCE_S + 0.1)
+    assert list(nodes.a.view.keys()) == ["x", "y", "z"]
+
+
 def test_a_watch_that_is_only_ever_a_little_behind_is_left_alone() -> None:
     nodes = Nodes("a", "b", is_cut=False)
     for revision in range(6, 26):

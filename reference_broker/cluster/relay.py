@@ -3,8 +3,8 @@
 Heartbeats say how far every node is. One that hears of a revision which it was not told asks a node
 that has applied it for what has changed since: at once while there is no news of etcd, else after a
 moment, as a watch that is dead looks like one that is slow. (One that is silent since it was helped
-so is taken for dead.) What comes is news to the feed, as that of a watch. So a node that is cut off from etcd alone routes by what was agreed, and no -ok waits
-for it.
+so is taken for dead.) What comes is news to the feed, as that of a watch. So a node that is cut off
+from etcd alone routes by what was agreed, and no -ok waits for it.
 
 Each node answers from the last transactions that it was told (:mod:`.metadata.event_history`).
 Whoever lacks more than these, or has to read everything anew, waits for etcd.
@@ -31,8 +31,8 @@ KIND = "events"
 """The kind of its questions."""
 
 PATIENCE_S = 0.5
-"""Seconds that a watch which is well may be behind what another node has applied; and the pause when
-nobody had an answer."""
+"""Seconds that a watch which is well may be behind what another node has applied; and of the pause
+when nobody had an answer."""
 
 PORTION_BYTES = 128 * 1024
 """Octets of transactions in one answer, and then the last one's: what a turn makes and reads."""

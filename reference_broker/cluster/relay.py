@@ -6,8 +6,9 @@ moment, as a watch that is dead looks like one that is slow. (One that is silent
 so is taken for dead.) What comes is news to the feed, as that of a watch. So a node that is cut off
 from etcd alone routes by what was agreed, and no -ok waits for it.
 
-Each node answers from the last transactions that it was told (:mod:`.metadata.event_history`).
-Whoever lacks more than these, or has to read everything anew, waits for etcd.
+Each node answers from the last transactions that it was told
+(:mod:`~reference_broker.cluster.metadata.event_history`). Whoever lacks more than these, or has to
+read everything anew, waits for etcd.
 """
 
 from __future__ import annotations

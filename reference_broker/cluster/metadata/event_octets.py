@@ -61,7 +61,7 @@ def _event(octets: bytes, at: int, revision: int) -> tuple[int, Event]:
 
 
 def _fields(layout: Struct, octets: bytes, at: int) -> tuple[int, ...]:
-    """Where the fields end, and these."""
+    """The fields at ``at``, and their end in front of them."""
     end = at + layout.size
     if end > len(octets):
         raise Corrupt("transactions that end within their fields")

@@ -261,7 +261,7 @@ async def _c_behind_a_proxy(nodes: Cluster) -> AsyncIterator[SeverableProxy]:
 
 
 async def _routes(node: ClusterNode, exchange: str, key: str) -> None:
-    """What is published on the node goes to a queue."""
+    """Publish on the node what has to go to a queue."""
     async with _connection(node) as connection:
         channel = await connection.channel(publisher_confirms=True)
         confirm = await channel.basic_publish(

@@ -285,7 +285,7 @@ def test_a_node_that_is_cut_off_from_etcd_alone_routes_by_what_is_agreed(nodes: 
     async def scenario(proxy: SeverableProxy) -> None:
         a, _, c = nodes.nodes.values()
         proxy.sever()
-        took = []
+        took: list[float] = []
         async with asyncio.timeout(TIMEOUT_S):
             refused = asyncio.create_task(asyncio.to_thread(_is_refused, c.url))
             # At first the watch of c is silent, and then c knows that it is dead.

@@ -25,6 +25,7 @@ from reference_broker.cluster.node import ClusterNode, NodeStage
 from reference_broker.core.work.task import Steps
 from reference_broker.simulation.cluster import world
 from reference_broker.simulation.cluster.world import ClusterWorld
+from reference_broker.simulation.etcd.profile import TILTED
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -115,6 +116,8 @@ def _what_passed_once_has_passed(patch: Patch) -> None:
         return highest[self]
 
     patch.setattr(Barrier, "_applied_by_all", rising)
+    lag = next(profile for profile in TILTED if profile.name == "views lag")
+    patch.setattr(world, "etcd_profile_of", lambda seed: lag)
 
 
 def _events_are_applied_the_other_way_round(patch: Patch) -> None:

@@ -35,6 +35,8 @@ from reference_broker.cluster.metadata.keys import LIVE, MEMBERS
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.pause import Pause, Timer
 from reference_broker.cluster.questions.answering import Answering
+from reference_broker.cluster.questions.answers import Answers
+from reference_broker.cluster.questions.asking import Asking
 from reference_broker.errors import LinkError
 
 CLOCKS_APART_MS = 500
@@ -132,14 +134,18 @@ class Mesh:
         self._lanes = lanes or NoLanes()
         self._greetings = Greetings(secret, shell, self)
         self.past_links = PastLinks()
+        self.answers = Answers()
         self.answering = Answering(shell)
         """The questions of the other nodes."""
+        self.answering.answerer = self.answers
         self.alarms = AlarmLinks(shell)
         """The resource alarms of all nodes."""
         self._hello: Hello | None = None
         self._serves = False
         self._dialled = 0
         self._open: dict[str, Link] = {}
+        self.asking = Asking(self._open, shell)
+        """The questions of this node."""
         self._heard: dict[str, Heard] = {}
         """The last heartbeats, by the nodes of open links."""
         self._dialling: dict[str, Link] = {}

@@ -30,6 +30,7 @@ from reference_broker.cluster.metadata.keys import LIVE, MEMBERS, cluster_prefix
 from reference_broker.cluster.metadata.proposals import Proposals
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.pause import Timer
+from reference_broker.cluster.relay import Relay
 from reference_broker.core.base.transitions import TransitionTable
 from reference_broker.core.work.budget import Budget
 
@@ -125,6 +126,7 @@ class ClusterNode:
         self.feed = Feed(
             coordinator, prefix, self.view, work, budget, after, owner.report, self._gone_back
         )
+        self.relay = Relay(self.feed, after, owner.report)
         self.proposals = Proposals(
             coordinator,
             prefix,
@@ -173,6 +175,7 @@ class ClusterNode:
         self.stage = NODE_TABLE.after(self.stage, NodeEvent.ENDED)
         self._application.take_back()
         self.feed.close()
+        self.relay.close()
         self.proposals.end(reason)
         if self._lease is not None:
             self._lease.release()
@@ -306,11 +309,13 @@ class ClusterNode:
             return
         self.live_nodes.heard(node)
         self.barrier.applied(node, applied)
+        self.relay.heard(node, applied)
 
     def unheard(self, node: str) -> None:
         """The link of ``node`` is down. Idempotent."""
         self._strangers.pop(node, None)
         self.live_nodes.unheard(node)
+        self.relay.unheard(node)
 
     def changed(self, event: Event) -> None:
         """See :class:`~reference_broker.cluster.metadata.view.Follower`, of ``members/`` keys: a

@@ -31,6 +31,12 @@ class EtcdRows:
         """Those of definitions."""
         return {key for key in self.keys() if key.startswith(DEFINITIONS)}
 
+    def put(self, key: str, value: bytes) -> int:
+        """Write a row, and return the revision of that; a node takes no notice of a head that it
+        does not know, but keeps the event."""
+        found = self._ask("kv/put", key=_field((self._prefix + key).encode()), value=_field(value))
+        return int(found["header"]["revision"])
+
     def compact(self) -> int:
         """Forget all revisions before the one of now, and return that."""
         revision = int(self._ask("kv/range", key=_field(b"\0"))["header"]["revision"])

@@ -6,6 +6,10 @@
                       |  v                   v   v
                   PAUSED_READ          PAUSED_WATCH  (to READING)
 
+While it goes on from what it was told, WATCHING or not, other nodes may tell what the watch does
+not (:mod:`~reference_broker.cluster.relay`). While it reads, or will, they may not: the reading is
+compared with a view that nothing else changes.
+
 What comes is queued, and applied in portions that the budget of a turn allows, as the work of the
 broker; the view's revision rises with whole transactions only.
 """
@@ -13,7 +17,7 @@ broker; the view's revision rises with whole transactions only.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -28,6 +32,7 @@ from reference_broker.cluster.coordinator import (
     Watch,
     WatchEnded,
 )
+from reference_broker.cluster.metadata.event_history import EventHistory
 from reference_broker.cluster.metadata.resync import Resync
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.pause import Pause, Timer
@@ -115,6 +120,10 @@ class Feed:
     ) -> None:
         self.state = FeedState.IDLE
         self.trouble: str | None = None
+        self.is_overtaken = False
+        """Other nodes have told something, and etcd nothing since."""
+        self.history = EventHistory()
+        """The last transactions that it was told, for other nodes."""
         self._report = report
         self._gone_back = gone_back
         self._failures = 0
@@ -136,6 +145,11 @@ class Feed:
     def told(self) -> int:
         """The revision up to which everything has come; that of the view may be behind it."""
         return self._told
+
+    @property
+    def goes_on(self) -> bool:
+        """True while news are taken up from :attr:`told`: nothing has to be read anew."""
+        return self.state in (FeedState.WATCHING, FeedState.PAUSED_WATCH)
 
     def start(self) -> None:
         """Begin to read. To be called once."""
@@ -195,6 +209,7 @@ class Feed:
         self._pass(FeedEvent.LAST_PAGE)
         self._well_again()
         self._told = resync.revision
+        self.history.begin(resync.revision)
         portions = resync.portions()
         if portions:
             self._view.is_whole = False
@@ -220,11 +235,26 @@ class Feed:
             self._trouble_began(news.reason)
             return
         self._well_again()
-        if news.revision <= self._told:
-            return
-        self._told = news.revision
         events = self._without_prefix(news) if isinstance(news, Changed) else ()
-        self._queue(_Portion(events, news.revision))
+        self._take(news.revision, events)
+
+    def relayed(self, transactions: Sequence[Changed], reached: int) -> None:
+        """Another node was told ``transactions``, whose keys are without the prefix, and nothing
+        else after :attr:`told`, or some revision below it, up to ``reached``. To be called only
+        while it :attr:`goes_on`; idempotent."""
+        self.is_overtaken = self.is_overtaken or reached > self._told
+        for revision, events in transactions:
+            self._take(revision, events)
+        self._take(reached, ())
+
+    def _take(self, revision: int, events: tuple[Event, ...]) -> None:
+        """Take what has changed up to ``revision``, unless it is known: a watch tells what a peer
+        has told before."""
+        if revision <= self._told:
+            return
+        self._told = revision
+        self.history.add(revision, events)
+        self._queue(_Portion(events, revision))
 
     def _without_prefix(self, news: Changed) -> tuple[Event, ...]:
         start = len(self._prefix)
@@ -256,6 +286,7 @@ class Feed:
         if self._failures >= TELLING_FAILURES:
             self._report("there is news of etcd again")
         self.trouble = None
+        self.is_overtaken = False
         self._failures = 0
         self._pause.reset()
 

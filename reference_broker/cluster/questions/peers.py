@@ -6,28 +6,17 @@ It is the :class:`~reference_broker.http.request.peers.Peers` of that API, and k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from reference_broker.cluster.link.link import Link
-from reference_broker.cluster.link.shell import LinkShell
 from reference_broker.cluster.membership.forgetting import Forgetting
 from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.metadata.view import View
-from reference_broker.cluster.questions.answering import Answering, Reply
-from reference_broker.cluster.questions.asking import FAILED, Asking, Fate, Gathered
-from reference_broker.cluster.questions.question import Answer, Question, TooLong
-
-
-class Kind(Protocol):
-    """Whoever answers one kind of question."""
-
-    def __call__(
-        self, node: str, arguments: dict[str, Any], reply: Callable[[dict[str, Any], bytes], None]
-    ) -> None:
-        """See :meth:`~reference_broker.cluster.questions.answering.Answerer.asked`."""
-        ...
+from reference_broker.cluster.questions.answers import Answers, Kind
+from reference_broker.cluster.questions.asking import Asking, Fate, Gathered
+from reference_broker.cluster.questions.question import Question, TooLong
 
 
 class Status(NamedTuple):
@@ -61,8 +50,8 @@ class Peers:
         live_nodes: LiveNodes,
         members: Members,
         links: Mapping[str, Link],
-        shell: LinkShell,
-        answering: Answering,
+        asking: Asking,
+        answers: Answers,
         forgetting: Forgetting,
     ) -> None:
         self.cluster = cluster
@@ -72,10 +61,9 @@ class Peers:
         self._live_nodes = live_nodes
         self._members = members
         self._links = links
-        self._asking = Asking(links, shell)
+        self._asking = asking
+        self._answers = answers
         self._homes: Mapping[str, int] = {}
-        self._kinds: dict[str, Kind] = {}
-        answering.answerer = self
 
     @property
     def fates(self) -> Mapping[Fate, int]:
@@ -135,12 +123,4 @@ class Peers:
 
     def answer_with(self, kind: str, answers: Kind) -> None:
         """Have ``answers`` answer questions of that kind from now on."""
-        self._kinds[kind] = answers
-
-    def asked(self, node: str, question: Question, reply: Reply) -> None:
-        """See :class:`~reference_broker.cluster.questions.answering.Answerer`."""
-        answers = self._kinds.get(question.kind)
-        if answers is None:
-            reply(Answer({FAILED: f"a question of kind {question.kind!r}"}, b""))
-        else:
-            answers(node, question.arguments, lambda head, body: reply(Answer(head, body)))
+        self._answers.answer_with(kind, answers)

@@ -204,10 +204,11 @@ class ClusterService:
             self.node.live_nodes,
             members,
             self.mesh.links,
-            parts.sockets,
-            self.mesh.answering,
+            self.mesh.asking,
+            self.mesh.answers,
             forgetting,
         )
+        self.node.relay.attach(self.mesh.asking, self.mesh.answers)
         self._isolation = IsolationWatch(
             lambda: self.node.etcd_answered_at,
             members,

@@ -82,6 +82,7 @@ class NodeProcess:
             self.broker.queue_links,
         )
         self.mesh.alarms.attach(self.broker.broker.alarms)
+        self.sockets.attach(self.mesh.accepted, self.mesh.flush)
         members = Members(self.report)
         self.node.view.follow(MEMBERS, members)
         self.isolation = IsolationWatch(
@@ -92,7 +93,6 @@ class NodeProcess:
             self.broker.broker.after,
             self,
         )
-        self.sockets.attach(self.mesh.accepted, self.mesh.flush)
         self.node.view.listen(self.sockets.flush_later)
         self.beat_at = 0.0
         """The time at which the loop went round last, in seconds."""
@@ -119,6 +119,7 @@ class NodeProcess:
 
     def start(self) -> None:
         """Begin to join."""
+        self.node.relay.attach(self.mesh.asking, self.mesh.answers)
         self._beat()
         self.inbox.tell(self.node.start)
 

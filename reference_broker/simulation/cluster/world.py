@@ -180,6 +180,7 @@ class ClusterWorld:
         before = self.processes.get(name)
         if before is not None:
             self.counts["views held"] += before.copy.revisions_held
+            self.counts["transactions relayed"] += before.node.relay.taken
         self.processes[name] = process = NodeProcess(self, name, self._folders[name])
         process.start()
 
@@ -336,6 +337,7 @@ class ClusterWorld:
             if process.copy.values != self.processes[self.names[0]].copy.values:
                 raise LawBroken(f"{process.name} has another view than {self.names[0]}")
             self.counts["views held"] += process.copy.revisions_held
+            self.counts["transactions relayed"] += process.node.relay.taken
             runs = {name: each.run for name, each in self.processes.items()}
             if left := leftovers_in(process.copy.rows, runs):
                 raise LawBroken(f"nobody has removed {left}")

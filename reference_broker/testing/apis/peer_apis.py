@@ -79,8 +79,8 @@ class PeerApi:
             mesh_node.live_nodes,
             members,
             mesh.links,
-            mesh_node.shell,
-            mesh.answering,
+            mesh.asking,
+            mesh.answers,
             Forgetting(self, members.by_name, mesh.links, self._durable_queues_of),
         )
         self.app: Starlette = build_app(self, peers=self.peers)

@@ -129,6 +129,64 @@ def test_a_compacted_one_is_read_anew_and_compared() -> None:
     assert fed.etcd.watches[-1].after == 30
 
 
+def test_what_another_node_tells_is_news_and_the_watch_goes_on_after_it() -> None:
+    fed = _watching()
+    fed.etcd.watches[0].tell(WatchEnded("the connection broke"))
+    fed.feed.relayed([Changed(6, (Event("b", b"v", 6),)), Changed(7, (Event("a", None, 7),))], 9)
+    assert list(fed.view.keys()) == ["b"]
+    assert (fed.view.revision.value, fed.feed.told) == (9, 9)
+    assert fed.feed.trouble == "the connection broke"
+    fed.clock.forward(0.2)
+    assert fed.etcd.watches[1].after == 9
+    fed.feed.relayed([Changed(6, (Event("b", None, 6),))], 7)
+    assert list(fed.view.keys()) == ["b"]
+
+
+def test_it_is_overtaken_until_etcd_tells_anything() -> None:
+    fed = _watching()
+    fed.feed.relayed([], 5)
+    assert not fed.feed.is_overtaken
+    fed.feed.relayed([], 9)
+    assert fed.feed.is_overtaken
+    fed.change(6, "b")
+    assert not fed.feed.is_overtaken
+    assert fed.view.revision_of("b") == 0
+
+
+def test_it_goes_on_from_what_it_was_told_unless_it_reads_anew() -> None:
+    fed = Fed()
+    fed.feed.start()
+    assert not fed.feed.goes_on
+    fed.read(5, "a")
+    assert fed.feed.goes_on
+    fed.etcd.watches[0].tell(WatchEnded("the connection broke"))
+    assert fed.feed.goes_on
+    fed.clock.forward(0.2)
+    fed.etcd.watches[1].tell(WatchEnded("compacted", compacted=True))
+    assert not fed.feed.goes_on
+    fed.feed.close()
+    assert not fed.feed.goes_on
+
+
+def test_it_keeps_what_it_was_told_since_it_has_read_everything() -> None:
+    fed = _watching()
+    fed.change(6, "b")
+    fed.etcd.watches[0].tell(Progressed(8))
+    fed.feed.relayed([Changed(9, (Event("c", b"v", 9),))], 10)
+    kept = fed.feed.history.after(5, 1_000_000)
+    assert kept is not None
+    assert [(each.revision, each.events[0].key) for each in kept.transactions] == [
+        (6, "b"),
+        (9, "c"),
+    ]
+    assert kept.reached == 10
+    fed.etcd.watches[0].tell(WatchEnded("compacted", compacted=True))
+    fed.clock.forward(0.2)
+    assert len(fed.feed.history) == 2
+    fed.read(30, "b")
+    assert (len(fed.feed.history), fed.feed.history.known_after) == (0, 30)
+
+
 def test_a_reading_that_fails_is_begun_again_later_and_later() -> None:
     fed = Fed()
     fed.feed.start()

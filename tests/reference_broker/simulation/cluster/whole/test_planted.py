@@ -16,6 +16,7 @@ from reference_broker.cluster.membership.live_nodes import LiveNodes
 from reference_broker.cluster.membership.presence import Presence
 from reference_broker.cluster.mesh import Mesh
 from reference_broker.cluster.metadata.barrier import Barrier
+from reference_broker.cluster.metadata.event_history import EventHistory, Portion
 from reference_broker.cluster.metadata.feed import Feed
 from reference_broker.cluster.metadata.proposals import Proposals, ProposalsEvent
 from reference_broker.cluster.metadata.resync import Resync
@@ -24,6 +25,7 @@ from reference_broker.cluster.node import ClusterNode, NodeStage
 from reference_broker.core.work.task import Steps
 from reference_broker.simulation.cluster import world
 from reference_broker.simulation.cluster.world import ClusterWorld
+from reference_broker.simulation.etcd.profile import TILTED
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -114,6 +116,8 @@ def _what_passed_once_has_passed(patch: Patch) -> None:
         return highest[self]
 
     patch.setattr(Barrier, "_applied_by_all", rising)
+    lag = next(profile for profile in TILTED if profile.name == "views lag")
+    patch.setattr(world, "etcd_profile_of", lambda seed: lag)
 
 
 def _events_are_applied_the_other_way_round(patch: Patch) -> None:
@@ -240,6 +244,32 @@ def _who_was_cut_off_stays_so(patch: Patch) -> None:
     patch.setattr(Isolation, "look", once)
 
 
+def _a_peer_forgets_a_transaction_of_several(patch: Patch) -> None:
+    after = EventHistory.after
+
+    def forgetting(self: EventHistory, revision: int, bytes_max: int) -> Portion | None:
+        found = after(self, revision, bytes_max)
+        if found is None or len(found.transactions) < 2:
+            return found
+        return found._replace(transactions=found.transactions[1:])
+
+    patch.setattr(EventHistory, "after", forgetting)
+
+
+def _a_peer_cuts_a_transaction(patch: Patch) -> None:
+    add = EventHistory.add
+    patch.setattr(EventHistory, "add", lambda self, to, events: add(self, to, events[:1]))
+
+
+def _what_was_read_anew_was_told(patch: Patch) -> None:
+    """The history goes on over a reading, of which nobody knows in which order it came to be."""
+
+    def begin(self: EventHistory, revision: int) -> None:
+        self.reached = revision
+
+    patch.setattr(EventHistory, "begin", begin)
+
+
 PLANTED: dict[Callable[[Patch], None], str] = {
     _compares_nothing: "was carried out at revision",
     _own_key_is_not_compared: "was written after",
@@ -264,6 +294,9 @@ PLANTED: dict[Callable[[Patch], None], str] = {
     _a_link_outlives_its_heartbeats: "hears of",
     _links_are_nothing_without_etcd: "lets its clients go, and has links",
     _who_was_cut_off_stays_so: "accepts no clients",
+    _a_peer_forgets_a_transaction_of_several: "the view of|told twice",
+    _a_peer_cuts_a_transaction: "the view of|told twice",
+    _what_was_read_anew_was_told: "the view of|told twice",
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from interop.brokers import Broker
 from interop.suites import without_docker
 from interop.suites.catalog import Suite
 from interop.suites.verdict import Result
+from mqkit.testing.servers.free_ports import free_ports
 
 TEST_TIMEOUT_S = 120
 SUITE_TIMEOUT_S = 1800
@@ -89,7 +89,4 @@ def _environment(broker: Broker, results: Path) -> dict[str, str]:
 
 def _closed_port() -> int:
     """A port on which nobody listens: neither broker speaks TLS here."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    return free_ports(1)[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from mqkit.testing import Cluster, ClusterUnavailable, cluster
+from mqkit.testing.servers.free_ports import free_ports
 
 pytestmark = pytest.mark.slow
 
@@ -45,8 +45,7 @@ class Prometheus:
         config = config.replace("15s", "1s").replace("127.0.0.1:15692", '", "'.join(targets))
         (folder / "prometheus.yaml").write_text(config)
         shutil.copy(FOLDER / "alerts.yaml", folder)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            place = f"127.0.0.1:{free.getsockname()[1]}"
+        place = f"127.0.0.1:{free_ports(1)[0]}"
         self._log = (folder / "prometheus.log").open("w")
         self._process = subprocess.Popen(
             [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
@@ -10,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from mqkit.testing.proxy import FaultyProxy
+from mqkit.testing.servers.free_ports import free_ports
 
 
 @pytest.fixture
@@ -34,7 +34,4 @@ def name() -> str:
 @pytest.fixture
 def unused_port() -> int:
     """A port of this machine where nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    return free_ports(1)[0]

@@ -10,7 +10,6 @@ import base64
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -19,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from mqkit.testing.servers.free_ports import free_ports
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -49,18 +50,11 @@ def spy_url(reference_broker: Any) -> str:
     return url.replace("guest:guest", f"spy:{SECRET}")
 
 
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-        return port
-
-
 def run(kind: str, option: str, value: str, url: str, folder: Path) -> str:
     done = subprocess.run(
         [
             *(sys.executable, PROGRAM, kind, option, value, QUEUE, folder),
-            *(str(free_port()), VARIABLE, url),
+            *(str(free_ports(1)[0]), VARIABLE, url),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

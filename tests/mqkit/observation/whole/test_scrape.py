@@ -9,7 +9,6 @@ import asyncio
 import json
 import math
 import shutil
-import socket
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ import httpx
 import pytest
 
 from mqkit import App, Delivery
+from mqkit.testing.servers.free_ports import free_ports
 from mqkit.topology import loads
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -40,8 +40,7 @@ def start(folder: Path, target: str) -> tuple[subprocess.Popen[bytes], str]:
     if binary is None:
         pytest.skip("no prometheus here: apt-get install prometheus")
     (folder / "prometheus.yaml").write_text(CONFIG.format(target=target))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        place = f"127.0.0.1:{free.getsockname()[1]}"
+    place = f"127.0.0.1:{free_ports(1)[0]}"
     command = [binary, f"--config.file={folder / 'prometheus.yaml'}"]
     command += [f"--storage.tsdb.path={folder / 'tsdb'}", f"--web.listen-address={place}"]
     with (folder / "log").open("wb") as log:

@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -27,6 +26,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mqkit.errors import Unreachable
 from mqkit.testing.servers.free_ports import free_ports
+from mqkit.testing.servers.package_user import NoPackageUser, as_package_user
 from mqkit.url import redact
 
 URL_VARIABLE = "MQKIT_TEST_POSTGRESQL_URL"
@@ -150,7 +150,10 @@ def postgresql(environ: Mapping[str, str] = os.environ) -> Iterator[PostgreSQL]:
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="mqkit-postgresql-"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        prefix = _as_package_user(folder)
+        try:
+            prefix = as_package_user(PACKAGE_USER, "postgres", folder)
+        except NoPackageUser as why:
+            raise PostgreSQLUnavailable(str(why)) from None
         _initialise(programs, folder, prefix)
         server = Server(programs, folder, free_ports(1)[0], prefix)
         stack.callback(server.stop)
@@ -170,23 +173,6 @@ def _programs() -> Path:
             " this machine"
         )
     return Path(found).resolve().parent
-
-
-def _as_package_user(folder: Path) -> list[str]:
-    """The command prefix under which it runs; gives the user the folder where that is needed."""
-    if os.geteuid() != 0:
-        return []
-    setpriv = shutil.which("setpriv")
-    try:
-        user = pwd.getpwnam(PACKAGE_USER)
-    except KeyError:
-        user = None
-    if setpriv is None or user is None:
-        raise PostgreSQLUnavailable(
-            f"postgres does not run as root: setpriv and a user {PACKAGE_USER} are needed"
-        )
-    os.chown(folder, user.pw_uid, user.pw_gid)
-    return [setpriv, f"--reuid={PACKAGE_USER}", f"--regid={user.pw_gid}", "--clear-groups"]
 
 
 def _initialise(programs: Path, folder: Path, prefix: list[str]) -> None:

@@ -10,7 +10,6 @@ folders too, so everything runs as the package's user ``rabbitmq`` then.
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -25,6 +24,7 @@ from pathlib import Path
 import httpx
 
 from mqkit.testing.servers.free_ports import free_ports
+from mqkit.testing.servers.package_user import NoPackageUser, as_package_user
 
 PACKAGED_SCRIPTS = ("/usr/lib/rabbitmq/bin/rabbitmq-server",)
 """The real script in packages; on other systems the one on ``PATH`` is the real one."""
@@ -118,7 +118,10 @@ def start_node(
         _write_configuration(folder, amqp_port, management_port, statistics_every_s)
         if tls is not None:
             _write_tls(folder, tls_port, tls)
-        prefix = _as_package_user(folder)
+        try:
+            prefix = as_package_user(PACKAGE_USER, "rabbitmq-server", folder, *folder.iterdir())
+        except NoPackageUser as why:
+            raise NodeFailed(str(why)) from None
         environment = _environment(folder, dist_port, epmd_port)
         output = stack.enter_context(open(folder / "output.txt", "w+b"))
         for command in (
@@ -171,24 +174,6 @@ def _write_tls(folder: Path, port: int, tls: NodeTls) -> None:
     (folder / "enabled_plugins").write_text(f"[{','.join(TLS_PLUGINS)}].\n")
     with (folder / "rabbitmq.conf").open("a") as configuration:
         configuration.write("\n".join(lines) + "\n")
-
-
-def _as_package_user(folder: Path) -> list[str]:
-    """The command prefix under which the node runs; gives it the folder when that is needed."""
-    if os.geteuid() != 0:
-        return []
-    setpriv = shutil.which("setpriv")
-    try:
-        user = pwd.getpwnam(PACKAGE_USER)
-    except KeyError:
-        user = None
-    if setpriv is None or user is None:
-        raise NodeFailed(
-            f"rabbitmq-server does not run as root: setpriv and a user {PACKAGE_USER} are needed"
-        )
-    for path in (folder, *folder.iterdir()):
-        os.chown(path, user.pw_uid, user.pw_gid)
-    return [setpriv, f"--reuid={PACKAGE_USER}", f"--regid={user.pw_gid}", "--clear-groups"]
 
 
 def _environment(folder: Path, dist_port: int, epmd_port: int) -> dict[str, str]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from queue import SimpleQueue
 
-from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.runtime.disk.disk import DiskThread
 from reference_broker.runtime.disk.log_writer import DiskState
 from reference_broker.runtime.disk.loop_syncs import LoopSyncs
 from reference_broker.store import Disk, Log
+from reference_broker.testing.lone_log import LiveContents
 
 WAIT_S = 20
 """Seconds that :meth:`DiskLoop.run_one` waits for the thread, at most."""
@@ -28,13 +28,13 @@ class DiskLoop:
         self.events: list[object] = []
         self.spares: list[bool] = []
         """True, for each time that one was to be made, where there was no room for it."""
-        self.live: dict[int, Content] = {}
+        self.live = LiveContents()
         self.timers: list[tuple[float, Callable[[], None]]] = []
         self.now_s = 0.0
         self.loop_syncs = LoopSyncs(lambda: self.now_s)
         if not takes_syncs:
             self.loop_syncs.took(self.now_s - 1)  # a slow one: the clock stands still
-        log.attach(self)
+        log.attach(self.live)
         self.thread = DiskThread(
             log,
             disk,
@@ -51,19 +51,6 @@ class DiskLoop:
         """Log a message of queue 7."""
         content = self.live[sequence] = Content(b"", b"", bytes(size))
         self.log.publish([Entry(7, sequence)], content)
-
-    def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
-        found = {s: c for s, c in self.live.items() if start <= c.position < end}
-        if found:
-            yield EntryColumns(
-                queue_id,
-                array("Q", found),
-                array("q", [content.position for content in found.values()]),
-                array("I", [len(content.body) for content in found.values()]),
-                array("I", [content.stored for content in found.values()]),
-                bytes(len(found)),
-                None,
-            )
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> None:
         self.timers.append((seconds, callback))

@@ -11,6 +11,7 @@ For tests of the store, and for whoever wants to see a log alone. Bytes are on t
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 
 from reference_broker.core.index.index import QueueIndex
@@ -24,6 +25,26 @@ from reference_broker.store.format.scan import Found, SegmentScan
 from reference_broker.store.format.segment import SEGMENT_BYTES, SegmentName
 from reference_broker.store.rewrite.rewrite import build
 from reference_broker.store.start.recovery import recover
+
+
+class LiveContents(dict[int, Content]):
+    """The live messages of one queue, by sequence, without an index. It is an
+    :class:`~reference_broker.core.journal.journal.EntrySource` of whichever queue it is asked for:
+    attach it to a log, and take a message out of it when it is acked."""
+
+    def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
+        """As :class:`~reference_broker.core.journal.journal.EntrySource` has it."""
+        found = {s: c for s, c in self.items() if start <= c.position < end}
+        if found:
+            yield EntryColumns(
+                queue_id,
+                array("Q", found),
+                array("q", [content.position for content in found.values()]),
+                array("I", [len(content.body) for content in found.values()]),
+                array("I", [content.stored for content in found.values()]),
+                bytes(len(found)),
+                None,
+            )
 
 
 class LoneQueues:

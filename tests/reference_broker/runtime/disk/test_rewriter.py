@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import errno
 from array import array
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.runtime.disk import rewriter as module
 from reference_broker.runtime.disk.data_folder import DataFolder, FolderAccess
@@ -20,6 +20,7 @@ from reference_broker.store.disk.ports import Operation, Write
 from reference_broker.store.format.segment import COPY_SUFFIX
 from reference_broker.store.log.log import Log
 from reference_broker.store.log.reading import perform, take_reads
+from reference_broker.testing.lone_log import LiveContents
 
 pytestmark = pytest.mark.anyio
 
@@ -52,8 +53,8 @@ class Rig:
         self.folder = DataFolder(directory)
         self.access = FaultyAccess(directory)
         self.log = Log(segment_bytes=SEGMENT_BYTES)
-        self.log.attach(self)
-        self.live: dict[int, Content] = {}
+        self.live = LiveContents()
+        self.log.attach(self.live)
         loop = asyncio.get_running_loop()
         copying = Worker("rewrite", loop.call_soon_threadsafe)
         looks = Looks(interval_s=0.0)
@@ -67,19 +68,6 @@ class Rig:
             if sequence % 100:
                 content = self.live.pop(sequence)
                 self.log.ack(QUEUE, sequence, content.position, content.stored)
-
-    def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
-        found = {s: c for s, c in self.live.items() if start <= c.position < end}
-        if found:
-            yield EntryColumns(
-                queue_id,
-                array("Q", found),
-                array("q", [content.position for content in found.values()]),
-                array("I", [len(content.body) for content in found.values()]),
-                array("I", [content.stored for content in found.values()]),
-                bytes(len(found)),
-                None,
-            )
 
     def sync(self) -> None:
         """Do the disk thread's work, at once."""

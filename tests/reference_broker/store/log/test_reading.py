@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reference_broker.core.journal.journal import Entry, EntryColumns
+from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
 from reference_broker.runtime.disk.data_folder import DataFolder
 from reference_broker.store.disk.ports import CreateFile, DeleteFile, Write
@@ -28,6 +28,7 @@ from reference_broker.store.log.reading import (
     take_reads,
 )
 from reference_broker.store.rewrite.rewrite import build
+from reference_broker.testing.lone_log import LiveContents
 
 QUEUE = 7
 ROUTE, HEADER = b"\x01x\x01q", b"a header"
@@ -58,22 +59,9 @@ class Store:
     def __init__(self, folder: CountingFolder, segment_bytes: int = 1 << 20) -> None:
         self.folder = folder
         self.log = Log(segment_bytes=segment_bytes)
-        self.log.attach(self)
-        self.live: dict[int, Content] = {}
+        self.live = LiveContents()
+        self.log.attach(self.live)
         self.sync()
-
-    def live_entries(self, queue_id: int, start: int, end: int) -> Iterator[EntryColumns]:
-        found = {s: c for s, c in self.live.items() if start <= c.position < end}
-        if found:
-            yield EntryColumns(
-                queue_id,
-                array("Q", found),
-                array("q", [content.position for content in found.values()]),
-                array("I", [len(content.body) for content in found.values()]),
-                array("I", [content.stored for content in found.values()]),
-                bytes(len(found)),
-                None,
-            )
 
     def publish(self, sequence: int, body: bytes, queues: int = 1) -> Content:
         content = self.live[sequence] = Content(ROUTE, HEADER, body)
@@ -188,7 +176,9 @@ def test_order_is_that_of_the_request(folder: CountingFolder) -> None:
     store = Store(folder, segment_bytes=4096)
     for sequence in range(50):
         store.publish(sequence, body_of(sequence))
-    store.live = {sequence: store.live[sequence] for sequence in (40, 3, 41, 4, 2, 49, 0)}
+    asked = {sequence: store.live[sequence] for sequence in (40, 3, 41, 4, 2, 49, 0)}
+    store.live.clear()
+    store.live.update(asked)
     store.sync()
     store.read_live()
 

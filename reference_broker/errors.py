@@ -78,6 +78,11 @@ class ConnectionException(AmqpError):
     scope = Scope.CONNECTION
 
 
+class NotAgreed(ConnectionException):
+    """The other nodes of the cluster can't be asked for a change, or whether it was made is not
+    known. The same request later may be answered."""
+
+
 class FrameException(ConnectionException):
     """Closes the connection for octets that are no frame, no text, or no frame that may come here.
     Class and method id stay 0, whatever was being handled."""

@@ -7,7 +7,7 @@ from reference_broker.cluster.coordinator import InDoubt, Lost, Won
 from reference_broker.cluster.metadata.proposal import Answered
 from reference_broker.cluster.metadata.view import View
 from reference_broker.core.work.until import Agreement
-from reference_broker.errors import ConnectionException, ReplyCode
+from reference_broker.errors import NotAgreed, ReplyCode
 
 
 def conclude(agreement: Agreement, view: View, answered: Answered) -> None:
@@ -19,7 +19,7 @@ def conclude(agreement: Agreement, view: View, answered: Answered) -> None:
             return
     elif not isinstance(answered, Lost):
         doubt = "may have been made" if isinstance(answered, InDoubt) else "was not made"
-        agreement.failure = ConnectionException(
+        agreement.failure = NotAgreed(
             ReplyCode.INTERNAL_ERROR, f"the change {doubt}: {answered.reason}"
         )
     agreement.happened()

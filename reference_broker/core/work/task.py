@@ -12,11 +12,12 @@ may have changed: a queue may be gone by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TypeAlias
 
 from reference_broker.core.work.budget import METHOD_UNITS, Budget
-from reference_broker.core.work.until import Agreement, NotYet, Until
+from reference_broker.core.work.until import Agreement, NotYet, Once, Until
 
 Steps: TypeAlias = Generator[Until | None, None, None]
 """The steps of a piece of work."""
@@ -106,6 +107,40 @@ def agreed(act: Callable[[], object]) -> Steps:
         yield until
         if isinstance(until, Agreement) and until.failure is not None:
             raise until.failure
+
+
+def at_once(pieces: Iterable[Iterator[Until | None]], most: int) -> Steps:
+    """The steps of pieces of work that need nothing of each other, begun in their order: one that
+    waits for something holds up no other, until ``most`` of them wait. Raises what a piece raises;
+    then no other is begun, and those that wait are given up."""
+    waiting: deque[tuple[Once, Iterator[Until | None]]] = deque()
+    for piece in pieces:
+        yield from _until_it_waits(piece, waiting)
+        if len(waiting) == most:
+            yield from _after_the_first(waiting)
+    while waiting:
+        yield from _after_the_first(waiting)
+
+
+def _until_it_waits(
+    piece: Iterator[Until | None], waiting: deque[tuple[Once, Iterator[Until | None]]]
+) -> Steps:
+    for until in piece:
+        if until is not None:
+            # It may happen while another piece is waited for.
+            over = Once()
+            until.then(over.happened)
+            waiting.append((over, piece))
+            return
+        yield None
+
+
+def _after_the_first(waiting: deque[tuple[Once, Iterator[Until | None]]]) -> Steps:
+    """Go on with the piece that has waited longest."""
+    over, piece = waiting.popleft()
+    if not over.has_happened:
+        yield over
+    yield from _until_it_waits(piece, waiting)
 
 
 def in_order(*all_steps: Steps) -> Steps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from reference_broker.errors import AmqpError
+from reference_broker.errors import NotAgreed
 
 
 class Until:
@@ -36,35 +36,44 @@ class Until:
         self._waiting.popleft()()
 
 
-class Agreement(Until):
-    """The end of asking the other nodes of a cluster for a change of the definitions.
+class Once(Until):
+    """The callbacks of an event that happens once: who waits later goes on at once."""
 
-    ``failure`` says why nobody can be asked; then the request must not be handled again, but be
-    refused with it. ``is_agreed`` is true when the change was made, and ``is_new`` where it made
-    an object that had not been there. It ends once; who waits later goes on at once.
-    """
+    __slots__ = ("has_happened",)
 
-    __slots__ = ("_is_over", "failure", "is_agreed", "is_new")
-
-    def __init__(self, *, is_new: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.failure: AmqpError | None = None
-        self.is_agreed = False
-        self.is_new = is_new
-        self._is_over = False
+        self.has_happened = False
 
     def then(self, callback: Callable[[], None]) -> None:
-        """Call ``callback`` when it has ended, which may be now: who asked for it may have had more
-        to put away before it could wait."""
-        if self._is_over:
+        """Call ``callback`` when it has happened, which may be now: who asked for it may have had
+        more to put away before it could wait."""
+        if self.has_happened:
             callback()
         else:
             super().then(callback)
 
     def happened(self) -> None:
-        """It has ended."""
-        self._is_over = True
+        """It has happened."""
+        self.has_happened = True
         super().happened()
+
+
+class Agreement(Once):
+    """The end of asking the other nodes of a cluster for a change of the definitions.
+
+    ``failure`` says why nobody can be asked; then the request must not be handled again, but be
+    refused with it. ``is_agreed`` is true when the change was made, and ``is_new`` where it made
+    an object that had not been there.
+    """
+
+    __slots__ = ("failure", "is_agreed", "is_new")
+
+    def __init__(self, *, is_new: bool) -> None:
+        super().__init__()
+        self.failure: NotAgreed | None = None
+        self.is_agreed = False
+        self.is_new = is_new
 
 
 class NotYet(Exception):

@@ -19,10 +19,11 @@ from reference_broker.core.base.vhost_info import VHOST_LIMITS, VHostInfo
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.vhost import VHost, VHostParts
-from reference_broker.core.work.task import agreed
+from reference_broker.core.work.task import agreed, at_once
 from reference_broker.http.access.user_request import UserRequest, checked_name, permission_of
 from reference_broker.http.access.vhost_request import vhost_info
 from reference_broker.http.definitions.file import (
+    MADE_AT_ONCE,
     Faults,
     ItemFault,
     Making,
@@ -84,33 +85,44 @@ class AccessDefinitions:
     def apply(self, hashes: Mapping[str, PasswordHash]) -> Making:
         """Make everything: virtual hosts, users, then what speaks of both. ``hashes`` are those of
         the ``users`` with a password in plain text."""
-        broker, access = self._broker, self._broker.access
-        for name, info in self._vhosts.items():
-            existing = broker.vhosts.get(name)
-            if existing is None or existing.info != info:
-                yield from agreed(partial(broker.add_vhost, name, info))
-            yield None
-        for name, user in self.users.items():
-            known = broker.users.get(name)
-            hashed = hashes[name] if user.password is not None else user.hashed
-            wanted = (hashed, user.tags, dict(user.limits))
-            if known is None or (known.password, known.tags, dict(known.limits)) != wanted:
-                yield from agreed(partial(access.put_user, name, *wanted))
-            yield None
-        for name, vhost, permission in self._permissions:
-            held = access.permission(name, vhost)
-            if not self._has(name, vhost):
-                continue
-            if held is None or held.texts() != permission.texts():
-                yield from agreed(partial(access.set_permission, name, vhost, permission))
-            yield None
-        for name, vhost, exchange, topic in self._topics:
-            if not self._has(name, vhost):
-                continue
-            if access.topic_permission(name, vhost, exchange) != topic:
-                wanted_topic = partial(access.set_topic_permission, name, vhost, exchange, topic)
-                yield from agreed(wanted_topic)
-            yield None
+        for stage in (
+            (self._make_vhost(*each) for each in self._vhosts.items()),
+            (self._make_user(*each, hashes) for each in self.users.items()),
+            (self._permit(*each) for each in self._permissions),
+            (self._permit_topic(*each) for each in self._topics),
+        ):
+            yield from at_once(stage, MADE_AT_ONCE)
+
+    def _make_vhost(self, name: str, info: VHostInfo) -> Making:
+        existing = self._broker.vhosts.get(name)
+        if existing is None or existing.info != info:
+            yield from agreed(partial(self._broker.add_vhost, name, info))
+        yield None
+
+    def _make_user(
+        self, name: str, user: UserRequest, hashes: Mapping[str, PasswordHash]
+    ) -> Making:
+        known = self._broker.users.get(name)
+        hashed = hashes[name] if user.password is not None else user.hashed
+        wanted = (hashed, user.tags, dict(user.limits))
+        if known is None or (known.password, known.tags, dict(known.limits)) != wanted:
+            yield from agreed(partial(self._broker.access.put_user, name, *wanted))
+        yield None
+
+    def _permit(self, user: str, vhost: str, permission: Permission) -> Making:
+        access = self._broker.access
+        held = access.permission(user, vhost)
+        if self._has(user, vhost) and (held is None or held.texts() != permission.texts()):
+            yield from agreed(partial(access.set_permission, user, vhost, permission))
+        yield None
+
+    def _permit_topic(self, user: str, vhost: str, exchange: str, topic: TopicPermission) -> Making:
+        access = self._broker.access
+        held = access.topic_permission(user, vhost, exchange)
+        if self._has(user, vhost) and held != topic:
+            wanted = partial(access.set_topic_permission, user, vhost, exchange, topic)
+            yield from agreed(wanted)
+        yield None
 
     def _has(self, user: str, vhost: str) -> bool:
         """False for what somebody has deleted between two steps."""

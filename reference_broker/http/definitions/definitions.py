@@ -20,6 +20,7 @@ from reference_broker.core.base.limits import MIB
 from reference_broker.core.broker import Broker
 from reference_broker.core.work.budget import DECLARATION_UNITS
 from reference_broker.core.work.until import NotYet, Until
+from reference_broker.errors import NotAgreed
 from reference_broker.http.access.password_hashing import hashed_for
 from reference_broker.http.access.vhosts import vhost_of
 from reference_broker.http.definitions.access import SECTIONS, AccessDefinitions, has_passwords
@@ -34,6 +35,7 @@ from reference_broker.http.request.answer import (
     Row,
     bad_request,
     json_response,
+    not_agreed,
 )
 from reference_broker.http.request.body import parsed_object, read_bytes
 from reference_broker.http.request.core_input import CoreInputs, settle
@@ -89,7 +91,8 @@ class Definitions:
         were skipped (see :attr:`Rehearsal.skipped`); 303 to where a form wants it.
 
         Raises :exc:`ApiError`: 400 with the names of all that can't be, and then nothing was done;
-        409 with the names of what somebody else's change prevented while the import was made.
+        409 with the names of what somebody else's change prevented while the import was made; 503
+        where the nodes of a cluster can't be asked, and how far it came: send the file again.
         """
         content, redirect = await _file_of(request)
         body = await parsed_object(request, content, DEFINITIONS_VALUES_MAX)
@@ -119,7 +122,13 @@ class Definitions:
                 if left:
                     names = rehearsal.vhost_names
                     await ends.enter_async_context(self._locked(names))
-                is_made = await self._made(request, rehearsal, hashes, is_last=not left)
+                try:
+                    is_made = await self._made(request, rehearsal, hashes, is_last=not left)
+                except NotAgreed as why:
+                    raise not_agreed(
+                        f"{rehearsal.progress} were imported: {why.text}. The same file again"
+                        " brings what is missing"
+                    ) from why
             left -= 1
         await self._inputs.defined()
         if overtaken := rehearsal.overtaken:

@@ -27,6 +27,10 @@ Making: TypeAlias = Iterator[Until | None]
 """The steps of making what a file wants; where one is not ``None``, that has to happen before the
 next: the other nodes of a cluster are asked."""
 
+MADE_AT_ONCE = 100
+"""Objects for which the other nodes of a cluster are asked together: as many as its proposals carry
+in one transaction."""
+
 CLASSIC = QueueType.CLASSIC.value
 _TYPE = "x-queue-type"
 
@@ -108,6 +112,11 @@ class DefinitionsFile:
     bindings: list[BindingItem] = field(default_factory=list)
     faults: Faults = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """The number of items that are to be declared."""
+        return len(self.exchanges) + len(self.queues) + len(self.bindings)
 
     def read(self, body: Row, vhost: str | None) -> Steps:
         """Read the sections of a file. With ``vhost`` everything goes there, whatever the items say

@@ -20,9 +20,10 @@ from reference_broker.core.policy.policy import Policy, PolicyKind
 from reference_broker.core.policy.policy_validation import PolicyRefused, PolicyWish
 from reference_broker.core.vhost.policies import MAX_INSTRUCTIONS, MAX_POLICIES, too_dear
 from reference_broker.core.vhost.vhost import VHost
-from reference_broker.core.work.task import agreed
+from reference_broker.core.work.task import agreed, at_once
 from reference_broker.http.definitions.access import LIMITS_COMPONENT
 from reference_broker.http.definitions.file import (
+    MADE_AT_ONCE,
     Faults,
     ItemFault,
     Making,
@@ -76,21 +77,25 @@ class PolicyDefinitions:
 
     def apply(self) -> Making:
         """Set everything. Call it before queues are declared: then it costs them no second look."""
-        for item in self._policies:
-            vhost = self._broker.vhosts.get(item.vhost)
-            if vhost is not None:  # somebody may have deleted it meanwhile
-                try:
-                    wanted = partial(vhost.policies.set, item.kind, item.name, item.wish)
-                    yield from agreed(wanted)
-                except PolicyRefused as refusal:  # beside what it is to replace
-                    self.overtaken.append(f"policy {item.name!r}: {refusal}")
-            yield None
-        for name, value in self._values.items():
+        yield from at_once((self._set(item) for item in self._policies), MADE_AT_ONCE)
+        values = (self._set_value(*each) for each in self._values.items())
+        yield from at_once(values, MADE_AT_ONCE)
+
+    def _set(self, item: _PolicyItem) -> Making:
+        vhost = self._broker.vhosts.get(item.vhost)
+        if vhost is not None:  # somebody may have deleted it meanwhile
             try:
-                yield from agreed(partial(self._broker.global_parameters.set, name, value))
-            except GlobalParameterRefused as refusal:
-                self.overtaken.append(f"global parameter {name!r}: {refusal}")
-            yield None
+                yield from agreed(partial(vhost.policies.set, item.kind, item.name, item.wish))
+            except PolicyRefused as refusal:  # beside what it is to replace
+                self.overtaken.append(f"policy {item.name!r}: {refusal}")
+        yield None
+
+    def _set_value(self, name: str, value: Any) -> Making:
+        try:
+            yield from agreed(partial(self._broker.global_parameters.set, name, value))
+        except GlobalParameterRefused as refusal:
+            self.overtaken.append(f"global parameter {name!r}: {refusal}")
+        yield None
 
     def _read(self, body: Row, section: str) -> Steps:
         read = _policy_of_row if section == "policies" else _policy_of_parameter

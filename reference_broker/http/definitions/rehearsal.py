@@ -92,6 +92,12 @@ class Rehearsal:
         :meth:`apply`."""
         return [*self._policies.overtaken, *self._topology.overtaken]
 
+    @property
+    def progress(self) -> str:
+        """The number of objects of the file that :meth:`apply` has taken so far."""
+        done, count = self._topology.done, self._file.count
+        return f"{done} of {count} exchanges, queues and bindings"
+
     def apply(self, hashes: Mapping[str, PasswordHash]) -> Making:
         """Make everything. ``hashes`` are those of users with a password in plain text."""
         yield from self._access.apply(hashes)

@@ -19,9 +19,10 @@ from reference_broker.core.exchange.binding import Binding
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.vhost import VHost, VHostParts
-from reference_broker.core.work.task import agreed
-from reference_broker.errors import AmqpError
+from reference_broker.core.work.task import agreed, at_once
+from reference_broker.errors import AmqpError, NotAgreed
 from reference_broker.http.definitions.file import (
+    MADE_AT_ONCE,
     BindingItem,
     DefinitionsFile,
     ExchangeItem,
@@ -54,6 +55,8 @@ class TopologyImport:
         self._stages: dict[str, _Stage] = {}
         self.faults: Faults = []
         self.overtaken: list[str] = []
+        self.done = 0
+        """The number of items that were taken: they are there now, or can't be any more."""
         self.vhost_names: dict[str, None] = {}
         """The virtual hosts that the items name, whether they are there or not."""
 
@@ -112,16 +115,23 @@ class TopologyImport:
         vhosts: Mapping[str, VHost],
         declare: Callable[[VHost, _Item], None],
     ) -> Making:
-        for item in items:
-            vhost = vhosts.get(item.vhost)
-            try:
-                if vhost is None:
-                    self.overtaken.append(f"{item.label}: there is no vhost {item.vhost!r}")
-                else:
-                    yield from agreed(partial(declare, vhost, item))
-            except AmqpError as error:
-                self.overtaken.append(f"{item.label}: {error.reply_text}")
-            yield None
+        each = (self._one(item, vhosts.get(item.vhost), declare) for item in items)
+        return at_once(each, MADE_AT_ONCE)
+
+    def _one(
+        self, item: _Item, vhost: VHost | None, declare: Callable[[VHost, _Item], None]
+    ) -> Making:
+        try:
+            if vhost is None:
+                self.overtaken.append(f"{item.label}: there is no vhost {item.vhost!r}")
+            else:
+                yield from agreed(partial(declare, vhost, item))
+        except NotAgreed:
+            raise
+        except AmqpError as error:
+            self.overtaken.append(f"{item.label}: {error.reply_text}")
+        self.done += 1
+        yield None
 
     def _bind(self, vhost: VHost, item: BindingItem) -> None:
         if not self._stages[item.vhost].has_in_other_types(item):

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.errors import AmqpError
+from reference_broker.errors import AmqpError, NotAgreed
 
 Row: TypeAlias = dict[str, Any]
 """One object of an answer."""
@@ -71,6 +71,12 @@ def json_response(
     return Response(encode(value), status, {**NO_CACHE, **(headers or {})}, MEDIA_TYPE)
 
 
+def not_agreed(reason: str) -> ApiError:
+    """The refusal of a change for which the other nodes of the cluster can't be asked."""
+    unavailable = HTTPStatus.SERVICE_UNAVAILABLE
+    return ApiError(unavailable, unavailable.phrase, reason)
+
+
 async def answer_api_error(request: Request, error: Exception) -> Response:
     """Starlette's hook for :exc:`ApiError`."""
     assert isinstance(error, ApiError)
@@ -80,6 +86,8 @@ async def answer_api_error(request: Request, error: Exception) -> Response:
 async def answer_amqp_error(request: Request, error: Exception) -> Response:
     """The answer to a refusal of the core: the code and text that an AMQP client would have got."""
     assert isinstance(error, AmqpError)
+    if isinstance(error, NotAgreed):
+        return not_agreed(error.text).response()
     return bad_request(f"{error.code.value} {error.reply_text}").response()
 
 

@@ -24,7 +24,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reference_broker.core.work.until import Agreement, NotYet
-from reference_broker.http.request.answer import ApiError, Endpoint, not_found
+from reference_broker.http.request.answer import ApiError, Endpoint, not_agreed, not_found
 from reference_broker.http.request.handlings import handlings_of
 from reference_broker.http.request.media_type import Takes, is_taken, taken_at
 from reference_broker.http.request.origin import refusal_of_foreign
@@ -125,8 +125,7 @@ def _refused_by_others(asked: Agreement) -> Response | None:
     """The refusal of a request that the other nodes of the cluster can't be asked for."""
     if asked.failure is None:
         return None
-    unavailable = HTTPStatus.SERVICE_UNAVAILABLE
-    return ApiError(unavailable, unavailable.phrase, asked.failure.text).response()
+    return not_agreed(asked.failure.text).response()
 
 
 def _as_made(request: Request, response: Response) -> Response:

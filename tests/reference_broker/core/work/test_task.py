@@ -11,13 +11,14 @@ from reference_broker.core.work.task import (
     Steps,
     Task,
     agreed,
+    at_once,
     begun_with,
     followed_by,
     raise_error,
     tell_each,
 )
 from reference_broker.core.work.until import Agreement, NotYet, Until
-from reference_broker.errors import ConnectionException, ReplyCode
+from reference_broker.errors import NotAgreed, ReplyCode
 
 
 class Rig:
@@ -138,12 +139,57 @@ def test_what_has_to_wait_for_other_nodes_is_done_again_from_its_checks() -> Non
 
 def test_what_nobody_can_be_asked_for_is_not_done_again() -> None:
     asked = Agreement(is_new=True)
-    asked.failure = ConnectionException(ReplyCode.INTERNAL_ERROR, "etcd is not there")
+    asked.failure = NotAgreed(ReplyCode.INTERNAL_ERROR, "etcd is not there")
 
     def act() -> None:
         raise NotYet(asked)
 
     steps = agreed(act)
     assert next(steps) is asked
-    with pytest.raises(ConnectionException, match="etcd is not there"):
+    with pytest.raises(NotAgreed, match="etcd is not there"):
         next(steps)
+
+
+def _piece(name: str, told: list[str], until: Until | None) -> Steps:
+    told.append(f"{name} begins")
+    if until is not None:
+        yield until
+        told.append(f"{name} goes on")
+    yield None
+
+
+def test_a_piece_that_waits_holds_up_no_other_until_many_wait() -> None:
+    told: list[str] = []
+    first, second, third = Until(), Until(), Until()
+    waits = [("a", first), ("b", None), ("c", second), ("d", third), ("e", None)]
+    steps = at_once((_piece(name, told, until) for name, until in waits), 2)
+    assert next(steps) is None, "b has one step"
+    over = next(steps)
+    assert told == ["a begins", "b begins", "c begins"]
+    first.happened()
+    happened: list[int] = []
+    assert over is not None
+    over.then(lambda: happened.append(1))
+    assert happened == [1], "it has happened before anybody could wait for it"
+    assert next(steps) is None, "a's last one"
+    assert told[3:] == ["a goes on"]
+    assert next(steps) is not None, "c and d wait"
+    third.happened()
+    second.happened()
+    assert all(each is None for each in steps), "what has happened is not waited for again"
+    assert told[4:] == ["d begins", "c goes on", "e begins", "d goes on"]
+
+
+def test_a_piece_that_fails_ends_all_of_them() -> None:
+    told: list[str] = []
+
+    def fails() -> Steps:
+        yield None
+        raise LookupError("b is gone")
+
+    steps = at_once((piece for piece in (_piece("a", told, Until()), fails())), 2)
+    assert next(steps) is None
+    with pytest.raises(LookupError, match="b is gone"):
+        next(steps)
+    assert told == ["a begins"]
+    assert list(steps) == []

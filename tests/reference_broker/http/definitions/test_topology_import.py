@@ -7,13 +7,18 @@ from typing import Any
 
 import pytest
 
+from reference_broker.cluster.coordinator import Refused
+from reference_broker.cluster.metadata.proposals import PATIENCE_S
 from reference_broker.core.access.users import UserStore
 from reference_broker.core.broker import Broker
 from reference_broker.core.journal.journal import MemoryJournal
 from reference_broker.core.vhost.topology_bounds import TopologyBounds
 from reference_broker.core.vhost.vhost import VHost
+from reference_broker.core.work.task import Steps
+from reference_broker.errors import NotAgreed
 from reference_broker.http.definitions.file import DefinitionsFile
 from reference_broker.http.definitions.topology_import import TopologyImport
+from reference_broker.testing.sharing_brokers import SharingBrokers
 
 
 def exchange(name: str, type: str = "topic", **other: Any) -> dict[str, Any]:
@@ -226,3 +231,48 @@ def test_what_others_change_between_two_steps_is_named(broker: Broker, vhost: VH
     broker.delete_vhost("/")
     list(found.apply(broker.vhosts))
     assert "exchange 'x': there is no vhost '/'" in found.overtaken
+
+
+def _importing(nodes: SharingBrokers, queues: int) -> tuple[TopologyImport, list[Exception | None]]:
+    """An import at one node of a cluster, and its end."""
+    broker = nodes["a"].lone.broker
+    found = loading(
+        broker,
+        [exchange("x")],
+        [queue(f"q {number}") for number in range(queues)],
+        [binding("x", f"q {number}", "k") for number in range(queues)],
+    )
+    ended: list[Exception | None] = []
+
+    def steps() -> Steps:
+        yield from found.apply(broker.vhosts)
+
+    broker.work.start(steps(), "/", done=ended.append)
+    return found, ended
+
+
+def test_the_other_nodes_are_asked_for_a_hundred_objects_together() -> None:
+    nodes = SharingBrokers("a", "b")
+    before = nodes.revision
+    found, ended = _importing(nodes, 250)
+    nodes.settle()
+    assert (ended, found.done, found.overtaken) == ([None], 501, [])
+    vhost = nodes["b"].lone.broker.vhosts["/"]
+    assert len(vhost.queues) == 250
+    assert len(bound(vhost)) == 250
+    # A transaction has a hundred compares at the most, and a binding three.
+    assert nodes.revision - before < 20, "transactions"
+
+
+def test_an_import_ends_when_nobody_can_be_asked() -> None:
+    nodes = SharingBrokers("a", "b")
+    found, ended = _importing(nodes, 150)
+    while found.done < 30:
+        nodes.pass_on()
+        nodes["a"].lone.complete()
+    nodes.refusal = Refused("no etcd")
+    nodes.settle()
+    nodes.clock.forward(PATIENCE_S + 1)
+    nodes.settle()
+    assert [type(error) for error in ended] == [NotAgreed]
+    assert (found.overtaken, found.done < 301) == ([], True)

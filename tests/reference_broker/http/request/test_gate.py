@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from reference_broker.core.broker import Broker
 from reference_broker.core.work.until import Agreement, NotYet, Until
-from reference_broker.errors import ConnectionException, ReplyCode
+from reference_broker.errors import NotAgreed, ReplyCode
 from reference_broker.http.request.answer import ApiError, not_found
 from reference_broker.http.request.gate import negotiated
 from reference_broker.http.request.turn_share import Turns, TurnShare
@@ -136,9 +136,7 @@ async def test_what_somebody_else_did_is_answered_as_it_is_found() -> None:
 
 async def test_what_other_nodes_cannot_be_asked_for_is_refused_with_the_reason() -> None:
     asked = Agreement(is_new=True)
-    asked.failure = ConnectionException(
-        ReplyCode.INTERNAL_ERROR, "the change was not made: no etcd"
-    )
+    asked.failure = NotAgreed(ReplyCode.INTERNAL_ERROR, "the change was not made: no etcd")
     answer = await _handled_again(asked, "PUT", 204, is_agreed=False)
     assert answer.status_code == 503
     assert json.loads(bytes(answer.body)) == {

@@ -69,6 +69,9 @@ CLOSE_TIMEOUT_S = 3.0
 MAINTENANCE = "node is being put into maintenance"
 """The reason that clients of a drained node are told."""
 
+STOPPED = "an operator has stopped it (stop_app)"
+"""The reason why a node is not running that an operator has paused."""
+
 LEFT_OVER_S = 3.0
 """Seconds that a stop has for the work that is left over. Without it the next start is as after a
 crash: every message may have been delivered before."""
@@ -361,8 +364,13 @@ class Server:
             longest_turn_ms=self.turns.longest_ms,
             longest_turn_cause=self.turns.longest_cause,
             running=running or self.pauses.causes == {Cause.DRAIN},
+            paused_for=self._paused_for(),
             draining=Cause.DRAIN in self.pauses.causes,
         )
+
+    def _paused_for(self) -> str:
+        is_stopped = Cause.OPERATOR in self.pauses.causes
+        return self.pauses.reason_of(Cause.CLUSTER) or (STOPPED if is_stopped else "")
 
     async def pause(self) -> None:
         await self.pauses.begin(Cause.OPERATOR, forced_for("shutdown"))

@@ -118,6 +118,7 @@ async def test_a_node_takes_clients_when_it_is_neither_paused_nor_draining(
     await api.put("/draining", json={"draining": False})
     assert not await connects(server)
     assert await _in_service(api) == 503
+    assert server.node().paused_for == "an operator has stopped it (stop_app)"
     await api.put("/draining", json={"draining": True})
     await api.put("/running", json={"running": True})
     assert not await connects(server)

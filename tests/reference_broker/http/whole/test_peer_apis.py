@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -319,6 +320,17 @@ async def test_the_status_of_the_cluster() -> None:
     members = (await apis.get("a", "/api/cluster/status")).json()["members"]
     assert [each["queues"] for each in members] == [0, 0, 0, 5]
     assert row["unreachable"] == ["mqkit@b"]
+
+
+async def test_a_node_that_is_paused_says_so_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    apis = PeerApis("a", "b")
+    paused = replace(apis["a"].node(), running=False, paused_for="it is cut off")
+    monkeypatch.setattr(apis["a"], "node", lambda: paused)
+    members = (await apis.get("a", "/api/cluster/status")).json()["members"]
+    assert [(each["state"], each["running"], each["reason"]) for each in members] == [
+        ("paused", False, "it is cut off"),
+        ("running", True, ""),
+    ]
 
 
 # What others may pass on

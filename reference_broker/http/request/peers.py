@@ -260,10 +260,14 @@ async def gathered(
     return await come
 
 
-async def passed_on(request: Request, peers: Peers, nodes: Sequence[str]) -> Response:
+async def passed_on(
+    request: Request, peers: Peers, nodes: Sequence[str], *more: tuple[str, str]
+) -> Response:
     """The answer of the one of ``nodes`` that has what the path names, or 404: then the header says
-    who could not be asked. Raises :exc:`ApiError` 503 for an answer that is too long for a link."""
-    found = await gathered(request, peers, nodes, request.query_params.multi_items())
+    who could not be asked. ``more`` is asked for in the query. Raises :exc:`ApiError` 503 for an
+    answer that is too long for a link."""
+    query = [*request.query_params.multi_items(), *more]
+    found = await gathered(request, peers, nodes, query)
     for node, answer in found.answers.items():
         status = HTTPStatus(answer.head["status"])
         if status is HTTPStatus.NOT_FOUND:

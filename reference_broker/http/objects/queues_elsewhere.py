@@ -13,7 +13,6 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.base.names import described
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import NO_CONTENT
@@ -23,7 +22,7 @@ from reference_broker.core.work.task import Steps
 from reference_broker.errors import ChannelException
 from reference_broker.http.access.vhosts import placed
 from reference_broker.http.objects.consumer_details import PART, ROW, shown_with_consumers
-from reference_broker.http.request.answer import ApiError, Row, bad_request
+from reference_broker.http.request.answer import ApiError, Row
 from reference_broker.http.request.listing import listed, on_page, shown_columns, stats_disabled
 from reference_broker.http.request.peer_rows import Order, PeerRow, rows_of_others
 from reference_broker.http.request.peers import (
@@ -140,15 +139,6 @@ def _name_of(queue: Queue) -> str:
 
 def _place_of(queue: Queue) -> tuple[str, str]:
     return (queue.env.vhost_name, queue.name)
-
-
-def require_here(queue: Queue) -> None:
-    """Raises :exc:`ApiError` 400 for a queue elsewhere, in a request that moves messages: that is
-    the home's to do."""
-    if isinstance(queue, RemoteQueue):
-        node = shown_node(queue.home.node)
-        where = described("queue", queue.name, queue.env.vhost_name)
-        raise bad_request(f"the home of {where} is node {node}: ask that one")
 
 
 # Messages

@@ -343,7 +343,8 @@ class Server:
     # From the management API (Host)
 
     def node(self) -> Node:
-        running = self._amqp.is_listening
+        # A drained node has its listeners, which are suspended, as in RabbitMQ: it is well.
+        running = self._amqp.is_listening or self.pauses.causes == {Cause.DRAIN}
         listening = [Listening("amqp", *address) for address in self._amqp.addresses if running]
         if self.config.http is not None and self.http_port is not None:
             listening.append(Listening("http", self.config.http.host, self.http_port))
@@ -363,7 +364,7 @@ class Server:
             disk_free_limit_bytes=self._disk_free_limit_bytes,
             longest_turn_ms=self.turns.longest_ms,
             longest_turn_cause=self.turns.longest_cause,
-            running=running or self.pauses.causes == {Cause.DRAIN},
+            running=running,
             paused_for=self._paused_for(),
             draining=Cause.DRAIN in self.pauses.causes,
         )

@@ -61,7 +61,8 @@ export class NodesPanel {
 export function absences(members) {
   return members
     .filter(({ running }) => !running)
-    .map(({ name, state, queues }) => {
+    .map(({ name, state, reason, queues }) => {
+      if (state === "paused") return `${name} takes no clients${reason && `: ${reason}`}.`;
       const what = state === "down" ? "is down" : "can't be reached from this node";
       const unavailable = `${counted(queues, "queue")} ${queues === 1 ? "is" : "are"} unavailable`;
       return `${name} ${what}: ${queues > 0 ? unavailable : "it has no queue"}.`;

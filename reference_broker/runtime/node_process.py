@@ -47,8 +47,8 @@ def node_of(config: ServerConfig, settings: ClusterSettings, server: NodeServer)
 
 
 def _told(address: Address | None) -> str:
-    """The address, for others; empty where there is none, or nobody knows it before it listens."""
-    return str(address) if address is not None and address.port else ""
+    """The address, for others; empty where there is none."""
+    return "" if address is None else str(address)
 
 
 class _Process:

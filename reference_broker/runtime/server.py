@@ -45,6 +45,7 @@ from reference_broker.runtime.initial_users import establish_users
 from reference_broker.runtime.net.acceptor import SocketAdmission
 from reference_broker.runtime.net.amqp_listener import AmqpListener
 from reference_broker.runtime.net.connection_protocol import ConnectionProtocol
+from reference_broker.runtime.net.held_ports import HeldPorts
 from reference_broker.runtime.net.http_listener import HttpListener
 from reference_broker.runtime.net.lost_sockets import LostSockets
 from reference_broker.runtime.process.descriptors import SocketBound, descriptor_limit
@@ -67,6 +68,9 @@ CLOSE_TIMEOUT_S = 3.0
 
 MAINTENANCE = "node is being put into maintenance"
 """The reason that clients of a drained node are told."""
+
+STOPPED = "an operator has stopped it (stop_app)"
+"""The reason why a node is not running that an operator has paused."""
 
 LEFT_OVER_S = 3.0
 """Seconds that a stop has for the work that is left over. Without it the next start is as after a
@@ -136,6 +140,7 @@ class Server:
         self._none_open.set()
         self._sockets = SocketBound(descriptor_limit())
         self._admission = SocketAdmission(self._sockets)
+        self._held_ports = HeldPorts()
         self._amqp = AmqpListener(self._admission, self._protocol, config.proxies)
         self._http_share = TurnShare(partial(self.turns.input, "HTTP"), self._http_place_ended)
         self._http: HttpListener | None = None
@@ -151,13 +156,12 @@ class Server:
         self._wall = WallClock(self._loop.time(), _system_us, _tell_of_step)
         self.failure = self._loop.create_future()
         self.tls = self._tls_listeners()
-        node = self.cluster = self._broker_node()
-        data_dir = self.config.data_dir
-        self._driver: JournalDriver = (
-            MemoryDriver()
-            if data_dir is None
-            else DiskDriver(data_dir, self._disk_free_limit_bytes)
-        )
+        try:
+            node = self.cluster = self._broker_node()
+            self._driver = self._journal_driver()
+        except BaseException:
+            self._held_ports.release()
+            raise
         self._disk_retry = DiskRetry(
             self._loop.call_later, self._is_short_of_disk, self._driver.retry
         )
@@ -183,6 +187,7 @@ class Server:
                 self._driver.start(self._loop, self)
             else:
                 await self._join(node)
+            self._held_ports.release()
             self._amqp.listen(self.config.amqp)
             self.amqp_port = self._amqp.port
             self._running = True
@@ -203,7 +208,19 @@ class Server:
         # It brings etcd's client, and all that nodes are made of.
         from reference_broker.runtime.node_process import node_of
 
+        # The others are told its ports when it joins, and it listens after that.
+        hold, http = self._held_ports.hold, self.config.http
+        self.config = replace(
+            self.config, amqp=hold(self.config.amqp), http=None if http is None else hold(http)
+        )
+        assert self.config.cluster is not None
         return node_of(self.config, self.config.cluster, self)
+
+    def _journal_driver(self) -> JournalDriver:
+        data_dir = self.config.data_dir
+        if data_dir is None:
+            return MemoryDriver()
+        return DiskDriver(data_dir, self._disk_free_limit_bytes)
 
     async def _join(self, node: BrokerNode) -> None:
         """Have the definitions of the cluster, and with them the messages of the log."""
@@ -216,6 +233,7 @@ class Server:
     async def _give_up(self) -> None:
         """Let go of everything: the start has failed, and nothing listens."""
         self._stopped = True
+        self._held_ports.release()
         if self.cluster is not None:
             await self.cluster.stop()
         if hasattr(self, "_timer"):
@@ -325,7 +343,8 @@ class Server:
     # From the management API (Host)
 
     def node(self) -> Node:
-        running = self._amqp.is_listening
+        # A drained node has its listeners, which are suspended, as in RabbitMQ: it is well.
+        running = self._amqp.is_listening or self.pauses.causes == {Cause.DRAIN}
         listening = [Listening("amqp", *address) for address in self._amqp.addresses if running]
         if self.config.http is not None and self.http_port is not None:
             listening.append(Listening("http", self.config.http.host, self.http_port))
@@ -345,9 +364,14 @@ class Server:
             disk_free_limit_bytes=self._disk_free_limit_bytes,
             longest_turn_ms=self.turns.longest_ms,
             longest_turn_cause=self.turns.longest_cause,
-            running=running or self.pauses.causes == {Cause.DRAIN},
+            running=running,
+            paused_for=self._paused_for(),
             draining=Cause.DRAIN in self.pauses.causes,
         )
+
+    def _paused_for(self) -> str:
+        is_stopped = Cause.OPERATOR in self.pauses.causes
+        return self.pauses.reason_of(Cause.CLUSTER) or (STOPPED if is_stopped else "")
 
     async def pause(self) -> None:
         await self.pauses.begin(Cause.OPERATOR, forced_for("shutdown"))

@@ -32,7 +32,8 @@ from reference_broker.cluster.metadata.view import View
 from reference_broker.core.base.deadlines import Deadline, Deadlines
 from reference_broker.runtime.cluster.heartbeat_thread import HeartbeatThread
 from reference_broker.runtime.cluster.link_listener import LinkListener
-from reference_broker.runtime.cluster.link_sockets import LinkSockets, LinkTls, Step
+from reference_broker.runtime.cluster.link_sockets import LinkSockets, Step
+from reference_broker.runtime.cluster.tls import LinkTls
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.process.loop_beat import LoopBeat
 

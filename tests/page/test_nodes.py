@@ -168,6 +168,18 @@ def test_an_absence_in_words(module: Callable[..., Any], queues: int, words: str
     assert module("nodes", "absences", [here, gone]) == [words]
 
 
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("node 'mqkit@a' is cut off", "mqkit@a takes no clients: node 'mqkit@a' is cut off."),
+        ("", "mqkit@a takes no clients."),
+    ],
+)
+def test_a_pause_in_words(module: Callable[..., Any], reason: str, words: str) -> None:
+    here = {"name": "mqkit@a", "running": False, "state": "paused", "reason": reason, "queues": 7}
+    assert module("nodes", "absences", [here]) == [words]
+
+
 def test_a_node_that_is_gone_is_told_in_words(nodes: Cluster, page: Page, elsewhere: str) -> None:
     """Plays last. While etcd is away too, nobody can say that the node is down."""
     row = _row(page, "Nodes", "mqkit@b")

@@ -166,6 +166,10 @@ def members_lines(status: dict[str, Any]) -> list[str]:
     under headings of their own."""
     members = status["members"]
     lines = [member["name"] for member in members if member["running"]]
+    paused = [member for member in members if member["state"] == "paused"]
+    if paused:
+        lines += ["", "Paused Nodes", ""]
+        lines += [f"{each['name']}: {each.get('reason') or 'no reason known'}" for each in paused]
     for heading, state in (
         ("Nodes Under Maintenance", "draining"),
         ("Unreachable Nodes", "unreachable"),

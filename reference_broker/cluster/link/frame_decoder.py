@@ -30,6 +30,9 @@ READS_KEPT = 16
 """A part of a large message that came in more reads than this is copied together all the same: a
 read that brought little costs more memory than its octets."""
 
+_TLS_HANDSHAKE = 0x1603
+"""The first octets of whoever begins with TLS, where this version expects a checksum."""
+
 _LANES = tuple(Lane)
 
 
@@ -85,7 +88,7 @@ class FrameDecoder:
             view, at = self._view, 0
         checksum, length, number, kind, flags = HEAD.unpack_from(view, at)
         if length > self.payload_max or number >= len(self._lanes) or flags:
-            self._check(length, number, kind, flags)
+            self._check(checksum, length, number, kind, flags)
         stop = at + HEAD_BYTES + length
         if stop > len(view):
             if self.buffered < HEAD_BYTES + length:
@@ -140,7 +143,9 @@ class FrameDecoder:
         self._at = 0
         self.buffered += size
 
-    def _check(self, length: int, number: int, kind: int, flags: int) -> None:
+    def _check(self, checksum: int, length: int, number: int, kind: int, flags: int) -> None:
+        if checksum >> 16 == _TLS_HANDSHAKE and self.payload_max == GREETING_PAYLOAD_MAX:
+            raise LinkError("the other node has TLS, and this one has none: all need it, or none")
         if length > self.payload_max:
             raise LinkError(f"a frame of {length} octets, and {self.payload_max} are allowed")
         if number >= len(_LANES):

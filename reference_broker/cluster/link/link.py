@@ -139,6 +139,11 @@ class Link:
         return self._handshake.peer
 
     @property
+    def was_open(self) -> bool:
+        """True once the node at the other end has proved who it is."""
+        return bool(self._receivers)
+
+    @property
     def version(self) -> int:
         """The version of the protocol that both ends speak."""
         return self._handshake.version

@@ -20,7 +20,7 @@ from reference_broker.cluster.questions.question import (
 from reference_broker.errors import Corrupt
 
 ASK_S = 1.0
-"""Seconds that anybody waits for an answer."""
+"""Seconds that anybody waits for an answer, but to what takes its time."""
 
 FAILED = "failed"
 """In the head of an answer: why there is none."""
@@ -41,7 +41,7 @@ class Fate(Enum):
     FAILED = "failed"
     """The node says why it has no answer, or none that can be read came."""
     UNANSWERED = "unanswered"
-    """Nothing came within :data:`ASK_S`, or before the link was lost."""
+    """Nothing came in time, or before the link was lost."""
     UNASKED = "unasked"
     """There was no link, or too much was asked over it already."""
 
@@ -56,13 +56,17 @@ class Asking:
         self._shell = shell
 
     def ask(
-        self, nodes: Sequence[str], question: Question, told: Callable[[Gathered], None]
+        self,
+        nodes: Sequence[str],
+        question: Question,
+        told: Callable[[Gathered], None],
+        within_s: float = ASK_S,
     ) -> None:
-        """Ask each of ``nodes``. ``told`` is called once, at the latest after :data:`ASK_S`; within
+        """Ask each of ``nodes``. ``told`` is called once, at the latest after ``within_s``; within
         this call where nobody can be asked. Raises :exc:`TooLong`."""
         octets = encode_question(question)
         gathering = _Gathering(nodes, told, self.fates)
-        deadline = self._shell.now() + ASK_S
+        deadline = self._shell.now() + within_s
         for node in nodes:
             link = self._links.get(node)
             if link is None or not link.may_ask:

@@ -15,7 +15,7 @@ from reference_broker.cluster.membership.members import Members
 from reference_broker.cluster.membership.records import NodeState
 from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.questions.answers import Answers, Kind
-from reference_broker.cluster.questions.asking import Asking, Fate, Gathered
+from reference_broker.cluster.questions.asking import ASK_S, Asking, Fate, Gathered
 from reference_broker.cluster.questions.question import Question, TooLong
 
 
@@ -113,11 +113,12 @@ class Peers:
         kind: str,
         arguments: dict[str, Any],
         told: Callable[[Gathered], None],
+        within_s: float = ASK_S,
     ) -> None:
         """See :meth:`~reference_broker.cluster.questions.asking.Asking.ask`; nobody answers what is
         too long."""
         try:
-            self._asking.ask(nodes, Question(kind, arguments), told)
+            self._asking.ask(nodes, Question(kind, arguments), told, within_s)
         except TooLong:
             told(Gathered({}, nodes))
 

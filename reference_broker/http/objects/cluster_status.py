@@ -7,9 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reference_broker.http.objects.cluster import cluster_name
-from reference_broker.http.request.host import Host
+from reference_broker.http.request.answer import Row
+from reference_broker.http.request.host import Host, Node
 from reference_broker.http.request.listing import shown_columns
-from reference_broker.http.request.peers import Peers, shown_node
+from reference_broker.http.request.peers import MemberStatus, Peers, shown_node
 
 RUNNING = ("running", "draining")
 """The states of members that answer."""
@@ -25,25 +26,32 @@ class ClusterStatus:
     async def show(self, request: Request) -> Response:
         """Nobody is asked: it is there when no other node is. ``revision`` is that of the
         definitions that this node has."""
-        peers, members = self._peers, self._peers.members()
+        peers, members, node = self._peers, self._peers.members(), self._host.node()
         row = {
             "cluster": peers.cluster,
-            "cluster_name": cluster_name(self._host.broker, self._host.node()),
-            "node": self._host.node().name,
+            "cluster_name": cluster_name(self._host.broker, node),
+            "node": node.name,
             "revision": peers.revision,
             "members": [
-                {
-                    "name": shown_node(member.node),
-                    "running": member.state in RUNNING,
-                    "state": member.state,
-                    "amqp": member.amqp,
-                    "http": member.http,
-                    "queues": member.queues,
-                }
-                for member in members
+                _row(member, node if member.node == peers.node else None) for member in members
             ],
             "unreachable": [
                 shown_node(member.node) for member in members if member.state == "unreachable"
             ],
         }
         return shown_columns(request, row)
+
+
+def _row(member: MemberStatus, here: Node | None) -> Row:
+    """The row of a member; ``here`` is this node, which knows of itself that it is paused."""
+    is_paused = here is not None and not here.running
+    state = "paused" if is_paused else member.state
+    return {
+        "name": shown_node(member.node),
+        "running": state in RUNNING,
+        "state": state,
+        "reason": here.paused_for if here is not None and is_paused else "",
+        "amqp": member.amqp,
+        "http": member.http,
+        "queues": member.queues,
+    }

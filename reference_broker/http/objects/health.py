@@ -85,7 +85,8 @@ class Health:
         if node.draining:
             return _failed(f"node {node.name} is in maintenance mode: it takes no clients")
         if not node.running:
-            return _failed(f"node {node.name} is stopped: it takes no clients")
+            why = node.paused_for or "it is stopped"
+            return _failed(f"node {node.name} takes no clients: {why}")
         return _ok()
 
     async def mirror_sync_critical(self, request: Request) -> Response:

@@ -16,10 +16,11 @@ from reference_broker.core.base.limits import MIB
 from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.transfer import Stop, Transfer
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.access.vhosts import vhost_of
-from reference_broker.http.objects.queues_elsewhere import require_here
-from reference_broker.http.request.answer import ApiError, bad_request, json_response
+from reference_broker.http.objects.at_home import AtHome, require_one_home
+from reference_broker.http.request.answer import ApiError, Row, bad_request, json_response
 from reference_broker.http.request.authentication import not_authorised
 from reference_broker.http.request.authorization import entered
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
@@ -56,19 +57,25 @@ class MoveRequest(NamedTuple):
             raise bad_request(["not_positive_integer", "count"])
         return cls(destination, count)
 
+    def body(self) -> Row:
+        """The JSON object of such a request."""
+        count = {} if self.limit is None else {"count": self.limit}
+        return {"destination": self.destination, **count}
+
 
 class QueueMove:
     """Moves messages on request."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, at_home: AtHome) -> None:
         self._host = host
+        self._at_home = at_home
         self._inputs = CoreInputs(host)
 
     async def move(self, request: Request) -> Response:
-        """Move messages from the head to the end of another queue of the virtual host, and answer
-        when that is on disk. ``moved`` says how many, ``messages_ready`` how many are left, and
-        ``stopped`` why no more: ``count`` (ask again if ``messages_ready`` is not 0), ``empty``,
-        ``destination_full`` or ``queue_deleted``.
+        """Move messages from the head to the end of another queue of the virtual host, which has
+        the same home, and answer when that is on disk. ``moved`` says how many, ``messages_ready``
+        how many are left, and ``stopped`` why no more: ``count`` (ask again if ``messages_ready``
+        is not 0), ``empty``, ``destination_full`` or ``queue_deleted``.
 
         Not idempotent: after a lost answer, look how many are left.
         """
@@ -77,12 +84,14 @@ class QueueMove:
         with self._inputs.begin(request) as broker:
             refuse_while_short(broker)
             source, destination = self._queues(request, wanted.destination)
-            require_here(source)
-            require_here(destination)
-            limit = source.ready if wanted.limit is None else wanted.limit
-            moving = _Moving(source, destination, min(limit, MOVE_MESSAGES_MAX))
-            moving.advance()
-            head = self._inputs.head_of(source) if moving.stop is Stop.ABSENT else None
+            require_one_home(source, destination, self._host.node().name)
+            if not isinstance(source, RemoteQueue):
+                limit = source.ready if wanted.limit is None else wanted.limit
+                moving = _Moving(source, destination, min(limit, MOVE_MESSAGES_MAX))
+                moving.advance()
+                head = self._inputs.head_of(source) if moving.stop is Stop.ABSENT else None
+        if isinstance(source, RemoteQueue):
+            return await self._at_home.ask(request, source, wanted.body())
         while not moving.done:
             if head is not None:
                 await head

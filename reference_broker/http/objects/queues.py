@@ -12,7 +12,6 @@ from starlette.responses import Response
 from reference_broker.core.access.permission import Action
 from reference_broker.core.base.limits import MIB
 from reference_broker.core.broker import Broker
-from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.channel.settlement import put_back
 from reference_broker.core.queue.delivery_counts import shown_content
 from reference_broker.core.queue.lease import Lease
@@ -26,6 +25,13 @@ from reference_broker.core.work.until import NotYet
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.access.vhosts import placed, vhost_of, vhosts_of
 from reference_broker.http.objects.bindings import is_bound, listable_row
+from reference_broker.http.objects.consumer_details import (
+    CONSUMERS,
+    ROW,
+    consumers_here,
+    part_asked,
+    shown_with_consumers,
+)
 from reference_broker.http.objects.declaring import (
     arguments_of,
     check_name,
@@ -54,17 +60,11 @@ from reference_broker.http.request.authorization import access_of, entered, requ
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
 from reference_broker.http.request.core_input import CoreInputs, settle
 from reference_broker.http.request.host import Host
-from reference_broker.http.request.listing import listed, shown_columns, shown_with, stats_disabled
+from reference_broker.http.request.listing import listed, shown_columns, stats_disabled
 from reference_broker.http.request.peers import Peers
 from reference_broker.http.request.turn_share import next_turn
 from reference_broker.http.rows.message import LONG_BYTES, Got, message_row, payload_steps
-from reference_broker.http.rows.rendering import (
-    consumer_row,
-    is_consuming,
-    plain_queue_row,
-    queue_detail_row,
-    queue_row,
-)
+from reference_broker.http.rows.rendering import plain_queue_row, queue_detail_row, queue_row
 from reference_broker.http.rows.statistics import Spans, Statistics
 
 GET_MESSAGES_MAX = 5_000
@@ -144,20 +144,18 @@ class Queues:
 
     async def show(self, request: Request) -> Response:
         queue, node = self._queue(request), self._host.node().name
+        part = part_asked(request)
+        if part == CONSUMERS:
+            return await consumers_here(request, queue, node)
         if isinstance(queue, RemoteQueue):
-            return await shown_by_home(request, self._peers, queue)
+            return await shown_by_home(request, self._peers, queue, node)
         spans = Spans.parse(request.query_params)
         if stats_disabled(request):
             return shown_columns(request, plain_queue_row(queue, node, totals=False))
         row = self._statistics.of_queue(queue_detail_row(queue, node), queue, spans)
-        return await shown_with(
-            request,
-            row,
-            "consumer_details",
-            (each for each in list(queue.consumers) if isinstance(each, Consumer)),
-            lambda consumer: consumer_row(consumer, node),
-            is_consuming,
-        )
+        if part == ROW:
+            return shown_columns(request, row)
+        return await shown_with_consumers(request, self._peers, queue, node, row)
 
     async def put(self, request: Request) -> Response:
         """Declare a queue. Answered when its definition is on disk, if it is durable."""

@@ -6,13 +6,13 @@ client of this node would (:class:`~reference_broker.core.remote.remote_queue.Re
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reference_broker.core.base.names import described
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import NO_CONTENT
@@ -21,7 +21,8 @@ from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.work.task import Steps
 from reference_broker.errors import ChannelException
 from reference_broker.http.access.vhosts import placed
-from reference_broker.http.request.answer import ApiError, Row, bad_request
+from reference_broker.http.objects.consumer_details import PART, ROW, shown_with_consumers
+from reference_broker.http.request.answer import ApiError, Row
 from reference_broker.http.request.listing import listed, on_page, shown_columns, stats_disabled
 from reference_broker.http.request.peer_rows import Order, PeerRow, rows_of_others
 from reference_broker.http.request.peers import (
@@ -100,18 +101,26 @@ def _is_there(queue: Queue) -> bool:
     return not queue.deleted
 
 
-async def shown_by_home(request: Request, peers: Peers | None, queue: RemoteQueue) -> Response:
-    """The row of one queue, from its home, or of its definition where the home can't be asked.
-    Raises :exc:`ApiError` 404 to another node, whose question has missed the home."""
+async def shown_by_home(
+    request: Request, peers: Peers | None, queue: RemoteQueue, here: str
+) -> Response:
+    """The row of one queue, from its home, with its consumers on all nodes, of which this one is
+    shown as ``here``; or of its definition where the home can't be asked. Raises :exc:`ApiError`
+    404 to another node, whose question has missed the home."""
     if asked_by(request):
         raise ApiError(HTTPStatus.NOT_FOUND, "Object Not Found", "Not Found")
     node = queue.home.node
     if peers is not None and node in peers.others:
         try:
-            return await passed_on(request, peers, [node])
+            response = await passed_on(request, peers, [node], (PART, ROW))
         except ApiError as error:
             if error.status is not HTTPStatus.NOT_FOUND:
                 raise
+        else:
+            if response.status_code != HTTPStatus.OK or stats_disabled(request):
+                return response
+            row = json.loads(bytes(response.body))
+            return await shown_with_consumers(request, peers, queue, here, row)
     return shown_columns(request, definition_row(request, queue), unreachable_header([node]))
 
 
@@ -130,15 +139,6 @@ def _name_of(queue: Queue) -> str:
 
 def _place_of(queue: Queue) -> tuple[str, str]:
     return (queue.env.vhost_name, queue.name)
-
-
-def require_here(queue: Queue) -> None:
-    """Raises :exc:`ApiError` 400 for a queue elsewhere, in a request that moves messages: that is
-    the home's to do."""
-    if isinstance(queue, RemoteQueue):
-        node = shown_node(queue.home.node)
-        where = described("queue", queue.name, queue.env.vhost_name)
-        raise bad_request(f"the home of {where} is node {node}: ask that one")
 
 
 # Messages

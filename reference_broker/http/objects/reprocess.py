@@ -15,14 +15,15 @@ from reference_broker.core.channel.settlement import put_back
 from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.queue.lease import Lease
 from reference_broker.core.queue.queue import Queue
+from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.vhost.method_access import Access
 from reference_broker.core.vhost.reprocess import reprocess
 from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.work.task import Steps
 from reference_broker.core.work.until import NotYet
 from reference_broker.http.access.vhosts import vhost_of
+from reference_broker.http.objects.at_home import AtHome
 from reference_broker.http.objects.declaring import refusals
-from reference_broker.http.objects.queues_elsewhere import require_here
 from reference_broker.http.request.answer import bad_request, json_response, not_found
 from reference_broker.http.request.authorization import entered
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
@@ -43,8 +44,9 @@ SLICE_UNITS = 500
 class Reprocessing:
     """The endpoint that reprocesses dead letters."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, at_home: AtHome) -> None:
         self._host = host
+        self._at_home = at_home
         self._inputs = CoreInputs(host)
 
     async def post(self, request: Request) -> Response:
@@ -68,7 +70,8 @@ class Reprocessing:
             access.require(Action.READ, "queue", name)
             access.require_publish(DEFAULT_EXCHANGE)
             queue = vhost.queue_for(name, None)
-            require_here(queue)
+        if isinstance(queue, RemoteQueue):
+            return await self._at_home.ask(request, queue, {"count": count})
         returning = _Returning(queue, vhost, access, min(count, REPROCESS_MAX, queue.ready))
         try:
             await self._move(request, returning)

@@ -73,6 +73,8 @@ class Node:
     longest_turn_cause: str = ""
     running: bool = True
     """False while the node is paused and accepts no AMQP connection."""
+    paused_for: str = ""
+    """The reason why it is not running, where there is one."""
     draining: bool = False
     """It accepts no AMQP connection either, and gets no queues: it is about to be stopped."""
 

@@ -215,12 +215,17 @@ async def shown_with(
 ) -> Response:
     """A single object, with a column ``name`` that is a list and is made in portions. ``subjects``
     must stand still, as for :func:`listed`."""
-    columns = _columns(request.query_params)
-    shown = only(row, columns)
-    if columns and (name,) not in columns:
+    shown = only(row, _columns(request.query_params))
+    if not wants_column(request, name):
         return json_response(shown)
     before = encode(shown)[:-1] + (b"," if shown else b"") + encode(name) + b":"
     return await _answered(encoded_rows(request, subjects, render, is_there), before, b"}")
+
+
+def wants_column(request: Request, name: str) -> bool:
+    """True if the request wants all columns, or names that one."""
+    columns = _columns(request.query_params)
+    return not columns or (name,) in columns
 
 
 def only(row: Row, columns: Sequence[_Path]) -> Row:

@@ -89,11 +89,13 @@ async def rows_of_others(
     order: Order,
     nodes: Sequence[str] | None = None,
     only: Sequence[tuple[str, str]] | None = None,
+    query: Sequence[tuple[str, str]] | None = None,
 ) -> Answered:
     """The rows that the other nodes, or ``nodes``, have for the list that is asked for, or for
-    ``only`` these objects by virtual host and name."""
+    ``only`` these objects by virtual host and name. ``query`` takes the place of the list's own."""
     asked = peers.others if nodes is None else nodes
-    found = await gathered(request, peers, asked, _query(request, order), only)
+    wanted = _query(request, order) if query is None else query
+    found = await gathered(request, peers, asked, wanted, only)
     return await _taken(request, found, order)
 
 

@@ -36,6 +36,13 @@ ONLY_BYTES_MAX = 32 * 1024
 """Octets of the names of objects whose rows are asked for, of the 64 KiB of a question. Where there
 are more, all rows are asked for."""
 
+ASK_S = 1.0
+"""Seconds that anybody waits for an answer to a question that changes nothing."""
+
+CARRY_OUT_S = 40.0
+"""Seconds that an answer is waited for where messages are moved: those that are moved at once, and
+what a disk may take."""
+
 PASSED_ON = ("x-vhost", "x-reason")
 """Headers of a request that say what it is about."""
 
@@ -155,9 +162,14 @@ class Peers(Protocol):
         ...
 
     def ask(
-        self, nodes: Sequence[str], kind: str, arguments: Row, told: Callable[[Gathered], None]
+        self,
+        nodes: Sequence[str],
+        kind: str,
+        arguments: Row,
+        told: Callable[[Gathered], None],
+        within_s: float = ASK_S,
     ) -> None:
-        """Ask these nodes. ``told`` is called once, within a second."""
+        """Ask these nodes. ``told`` is called once, within that time."""
         ...
 
     def answer_with(self, kind: str, answers: Callable[[str, Row, Reply], None]) -> None:
@@ -241,29 +253,58 @@ async def gathered(
 ) -> Gathered:
     """The answers of these nodes to the request, with another query, and for the rows of ``only``
     these objects (see :class:`Asked`). Its body is not passed on."""
-    come: asyncio.Future[Gathered] = asyncio.get_running_loop().create_future()
+    arguments = _arguments(request, query)
+    if only is not None and len(encode(only)) <= ONLY_BYTES_MAX:
+        arguments["only"] = only
+    return await _answers(peers, nodes, arguments, ASK_S)
 
-    def told(found: Gathered) -> None:
-        if not come.done():  # the request may have left
-            come.set_result(found)
 
-    arguments = {
+def _arguments(request: Request, query: Sequence[tuple[str, str]]) -> Row:
+    return {
         "method": "GET" if request.method == "HEAD" else request.method,
         "path": request.scope["path"],
         "query": list(query),
         "user": request.scope["user"].name,
         "headers": {name: request.headers[name] for name in PASSED_ON if name in request.headers},
     }
-    if only is not None and len(encode(only)) <= ONLY_BYTES_MAX:
-        arguments["only"] = only
-    peers.ask(nodes, KIND, arguments, told)
+
+
+async def _answers(peers: Peers, nodes: Sequence[str], arguments: Row, within_s: float) -> Gathered:
+    come: asyncio.Future[Gathered] = asyncio.get_running_loop().create_future()
+
+    def told(found: Gathered) -> None:
+        if not come.done():  # the request may have left
+            come.set_result(found)
+
+    peers.ask(nodes, KIND, arguments, told, within_s)
     return await come
 
 
-async def passed_on(request: Request, peers: Peers, nodes: Sequence[str]) -> Response:
+async def carried_out_by(request: Request, peers: Peers, node: str, body: Row) -> Response:
+    """The answer of ``node`` to a request that changes something there, which has ``body``. Raises
+    :exc:`ApiError` 503 for none: nobody knows whether it was done."""
+    arguments = {**_arguments(request, request.query_params.multi_items()), "body": body}
+    found = await _answers(peers, [node], arguments, CARRY_OUT_S)
+    answer = found.answers.get(node)
+    if answer is None:
+        raise ApiError(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "not_confirmed",
+            f"node {shown_node(node)} has not answered; it may have been done all the same",
+            unreachable_header([node]),
+        )
+    media_type = MEDIA_TYPE if answer.body else None
+    return Response(answer.body, HTTPStatus(answer.head["status"]), NO_CACHE, media_type)
+
+
+async def passed_on(
+    request: Request, peers: Peers, nodes: Sequence[str], *more: tuple[str, str]
+) -> Response:
     """The answer of the one of ``nodes`` that has what the path names, or 404: then the header says
-    who could not be asked. Raises :exc:`ApiError` 503 for an answer that is too long for a link."""
-    found = await gathered(request, peers, nodes, request.query_params.multi_items())
+    who could not be asked. ``more`` is asked for in the query. Raises :exc:`ApiError` 503 for an
+    answer that is too long for a link."""
+    query = [*request.query_params.multi_items(), *more]
+    found = await gathered(request, peers, nodes, query)
     for node, answer in found.answers.items():
         status = HTTPStatus(answer.head["status"])
         if status is HTTPStatus.NOT_FOUND:

@@ -22,6 +22,7 @@ from reference_broker.http.access.vhosts import VHosts
 from reference_broker.http.definitions.definitions import Definitions
 from reference_broker.http.metrics.cluster_metrics import Families
 from reference_broker.http.metrics.metrics import LoopbackMetrics, build_metrics_app
+from reference_broker.http.objects.at_home import AtHome
 from reference_broker.http.objects.bindings import Bindings
 from reference_broker.http.objects.cluster import Cluster
 from reference_broker.http.objects.cluster_members import ClusterMembers
@@ -114,7 +115,7 @@ def build_app(
 
 def _routes(host: Host, sampler: Sampler, peers: Peers | None) -> list[Route]:
     statistics = Statistics(sampler)
-    queues = Queues(host, statistics, peers)
+    queues, at_home = Queues(host, statistics, peers), AtHome(peers)
     return [
         *_broker_routes(host, Overview(host, statistics, sampler, peers)),
         *(() if peers is None else _cluster_routes(host, peers)),
@@ -122,7 +123,7 @@ def _routes(host: Host, sampler: Sampler, peers: Peers | None) -> list[Route]:
         *_health_routes(host, peers),
         *_connection_routes(Connections(host, statistics, peers)),
         *_exchange_routes(Exchanges(host, statistics)),
-        *_queue_routes(queues, QueueMove(host), Reprocessing(host)),
+        *_queue_routes(queues, QueueMove(host, at_home), Reprocessing(host, at_home)),
         *_binding_routes(host),
         *_definition_routes(host),
         *policy_routes(host),

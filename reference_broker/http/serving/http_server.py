@@ -20,6 +20,7 @@ from reference_broker.http.request.turn_share import TurnShare
 from reference_broker.http.serving.admission import Admission
 from reference_broker.http.serving.host_check import HostCheck
 from reference_broker.http.serving.open_sockets import OpenSockets
+from reference_broker.http.serving.stopping import Stopping
 from reference_broker.http.serving.timed_protocol import INCOMPLETE_BYTES_MAX, Shares, TimedProtocol
 
 KEEP_ALIVE_S = 30
@@ -74,7 +75,7 @@ class HttpServer:
     ) -> None:
         share = share or TurnShare()
         self._shares = Shares(share, OpenSockets())
-        admitted = Admission(app, share)
+        admitted = Stopping(Admission(app, share))
         self._server = _EmbeddedServer(
             uvicorn.Config(
                 HostCheck(admitted) if is_loopback else admitted,

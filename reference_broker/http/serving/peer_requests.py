@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -22,6 +23,7 @@ from reference_broker.http.request.answer import (
     ApiError,
     Row,
     answer_amqp_error,
+    encode,
     not_found,
 )
 from reference_broker.http.request.authentication import login_failed, not_authorised
@@ -88,7 +90,8 @@ class PeerRequests:
             "query_string": urlencode([(name, text) for name, text in arguments["query"]]).encode(),
             "headers": headers,
         }
-        request = Request(scope, _no_body)
+        body = encode(arguments["body"]) if "body" in arguments else b""
+        request = Request(scope, partial(_body, body))
         until_s = asyncio.get_running_loop().time() + ROWS_S
         put_asked(request, Asked(node, until_s, arguments.get("only")))
         if self._share is not None:
@@ -149,5 +152,5 @@ def _bounded(body: bytes) -> tuple[bytes, bool]:
     return (b"", True) if len(body) > BODY_BYTES_MAX else (body, False)
 
 
-async def _no_body() -> Message:
-    return {"type": "http.request", "body": b"", "more_body": False}
+async def _body(whole: bytes) -> Message:
+    return {"type": "http.request", "body": whole, "more_body": False}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.errors import BadConfiguration
-from reference_broker.runtime.cluster.link_sockets import LinkTls
 from reference_broker.runtime.cluster.service import ClusterConfig
+from reference_broker.runtime.cluster.tls import LinkTls
 from reference_broker.runtime.cluster_settings import ClusterSettings, EtcdSettings, LinkFiles
 from reference_broker.runtime.etcd.config import EtcdConfig, endpoint
 

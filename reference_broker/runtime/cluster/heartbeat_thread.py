@@ -21,7 +21,8 @@ from reference_broker.cluster.heartbeat_links import (
 from reference_broker.cluster.link.heartbeats import Report
 from reference_broker.cluster.link.hello import Hello, LinkId, Purpose
 from reference_broker.cluster.link.secret import Secret
-from reference_broker.runtime.cluster.link_sockets import LinkSockets, LinkTls
+from reference_broker.runtime.cluster.link_sockets import LinkSockets
+from reference_broker.runtime.cluster.tls import LinkTls
 from reference_broker.runtime.etcd.inputs import Inputs, Step
 from reference_broker.runtime.process.loop_beat import LoopBeat
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from functools import partial
 from typing import Protocol, cast
 
 from reference_broker.cluster.link.link import Link
+from reference_broker.runtime.cluster.tls import tls_failure
 from reference_broker.runtime.process.timers import TickTimer
 
 UNSENT_BYTES = 256 * 1024
@@ -46,6 +48,10 @@ class LinkSocket(asyncio.Protocol):
         self, host: LinkHost, loop: asyncio.AbstractEventLoop, link: Link | None = None
     ) -> None:
         self.link = link
+        self.was_accepted = link is None
+        """Somebody has dialled this end."""
+        self.host = ""
+        """The address of the machine at the other end, once it is connected."""
         self._host = host
         self._loop = loop
         self._transport: asyncio.Transport | None = None
@@ -57,6 +63,8 @@ class LinkSocket(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=UNSENT_BYTES)
+        peer = transport.get_extra_info("peername")
+        self.host = str(peer[0]) if peer else ""
         connected = transport.get_extra_info("socket")
         if connected is not None and _NOTSENT_LOWAT is not None:
             connected.setsockopt(socket.IPPROTO_TCP, _NOTSENT_LOWAT, UNSENT_BYTES)
@@ -73,9 +81,16 @@ class LinkSocket(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._timer.cancel()
         if self.link is not None:
-            reason = "the other end closed it" if exc is None else str(exc) or type(exc).__name__
-            self._host.input(self, partial(self.link.lost, reason))
+            self._host.input(self, partial(self.link.lost, self._reason(exc)))
         self._host.gone(self)
+
+    def _reason(self, error: Exception | None) -> str:
+        if isinstance(error, ssl.SSLError):
+            return tls_failure(error)
+        if error is not None:
+            return str(error) or type(error).__name__
+        is_refused = self.link is not None and not self.link.was_open and not self.was_accepted
+        return "the other end closed it" + (", and its log says why" if is_refused else "")
 
     def pause_writing(self) -> None:
         self._takes_output = False

@@ -6,13 +6,13 @@ The shell of whoever owns the links (:class:`~reference_broker.cluster.link.shel
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
+import ssl
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
-from ssl import SSLContext
-from typing import NamedTuple
 
 from reference_broker.cluster.link.greetings import ACCEPTED_MAX
 from reference_broker.cluster.link.hello import NONCE_BYTES, Purpose
@@ -20,20 +20,21 @@ from reference_broker.cluster.link.link import GREETING_S, Link
 from reference_broker.cluster.link.preface import encode_preface
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.cluster.link_socket import LinkSocket
+from reference_broker.runtime.cluster.tls import LinkTls, tls_failure
 from reference_broker.runtime.net.address import Address
 from reference_broker.runtime.process.boot_clock import boot_clock
+from reference_broker.runtime.process.paced_log import PacedLog
 
 CONNECT_TIMEOUT_S = 3.0
 """Seconds for a connection to another node, TLS included. A machine that is gone says nothing."""
 
+REFUSED_EVERY_S = 30.0
+"""Seconds between two lines about nodes that have dialled this one in vain, at least: they go on
+dialling."""
+
 Step = Callable[[], None]
 
-
-class LinkTls(NamedTuple):
-    """TLS for links, both ways."""
-
-    accepting: SSLContext
-    dialling: SSLContext
+_log = logging.getLogger(__name__)
 
 
 class LinkSockets:
@@ -63,6 +64,7 @@ class LinkSockets:
         self._arrivals: set[asyncio.Task[None]] = set()
         """Accepted sockets, until TLS is there."""
         self._looked_at: dict[Link, None] = {}
+        self._refused = PacedLog(_log.warning, time.monotonic, REFUSED_EVERY_S)
         self._is_flushing = False
         self._closed = False
         self._all_gone: asyncio.Future[None] | None = None
@@ -115,6 +117,8 @@ class LinkSockets:
                 await self._connect(host, port, link)
         except TimeoutError:
             self._failed(link, f"{address} has not answered for {CONNECT_TIMEOUT_S:g} s")
+        except ssl.SSLError as error:
+            self._failed(link, f"{address} can't be reached over TLS: {tls_failure(error)}")
         except (OSError, BadConfiguration) as error:
             self._failed(link, f"{address} can't be reached: {error}")
 
@@ -160,6 +164,7 @@ class LinkSockets:
 
     async def _arrive(self, accepted: socket.socket) -> None:
         tls = None if self._tls is None else self._tls.accepting
+        host = _host_of(accepted)
         try:
             await self._loop.connect_accepted_socket(
                 lambda: LinkSocket(self, self._loop),
@@ -167,8 +172,10 @@ class LinkSockets:
                 ssl=tls,
                 ssl_handshake_timeout=None if tls is None else GREETING_S,
             )
-        except OSError:
+        except OSError as error:
             accepted.close()  # it is gone again, or speaks no TLS
+            if tls is not None and not self._closed:
+                self._refused.line(f"no link from a node at {host} over TLS: {tls_failure(error)}")
         except asyncio.CancelledError:
             accepted.close()
             raise
@@ -203,9 +210,12 @@ class LinkSockets:
         self._open.pop(link_socket, None)
         if not self._open and self._all_gone is not None and not self._all_gone.done():
             self._all_gone.set_result(None)
-        if link_socket.link is not None:
-            self._by_link.pop(link_socket.link, None)
-            self._looked_at.pop(link_socket.link, None)
+        link = link_socket.link
+        if link is not None:
+            self._by_link.pop(link, None)
+            self._looked_at.pop(link, None)
+            if link_socket.was_accepted and not link.was_open and not self._closed:
+                self._refused.line(f"no link from a node at {link_socket.host}: {link.reason}")
 
     # The end of a turn
 
@@ -228,6 +238,15 @@ class LinkSockets:
             link_socket = self._by_link.get(link)
             if link_socket is not None:
                 link_socket.flush()
+
+
+def _host_of(connected: socket.socket) -> str:
+    """The address of the machine at the other end."""
+    try:
+        name = connected.getpeername()
+    except OSError:
+        name = ()
+    return str(name[0]) if name else "an address that is gone"
 
 
 def _nobody() -> None:

@@ -31,7 +31,8 @@ from reference_broker.core.work.budget import Budget
 from reference_broker.errors import BadConfiguration, ClusterRefused
 from reference_broker.runtime.cluster.heartbeat_thread import HeartbeatThread
 from reference_broker.runtime.cluster.link_listener import LinkListener
-from reference_broker.runtime.cluster.link_sockets import LinkSockets, LinkTls, Step
+from reference_broker.runtime.cluster.link_sockets import LinkSockets, Step
+from reference_broker.runtime.cluster.tls import LinkTls
 from reference_broker.runtime.etcd.config import EtcdConfig
 from reference_broker.runtime.etcd.coordinator import EtcdCoordinator
 from reference_broker.runtime.net.address import Address

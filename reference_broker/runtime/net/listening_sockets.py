@@ -26,8 +26,7 @@ def listening_sockets(address: Address, backlog: int) -> list[socket.socket]:
     Raises ``OSError`` for an address that can't be had; then none is left open.
     """
     with ExitStack() as opened:
-        host = _LOOPBACK if address.host == LOCALHOST else address.host
-        first = opened.enter_context(_listen(host, address.port, backlog))
+        first = opened.enter_context(_listen(first_host(address), address.port, backlog))
         sockets = [first]
         if address.host == LOCALHOST:
             try:
@@ -39,6 +38,11 @@ def listening_sockets(address: Address, backlog: int) -> list[socket.socket]:
                 sockets.append(opened.enter_context(second))
         opened.pop_all()
         return sockets
+
+
+def first_host(address: Address) -> str:
+    """The host of the first socket that listens on ``address``."""
+    return _LOOPBACK if address.host == LOCALHOST else address.host
 
 
 def _listen(host: str, port: int, backlog: int) -> socket.socket:

@@ -39,6 +39,10 @@ class Pauses:
         """Whoever wants a pause now. Read only."""
         return self._reasons.keys()
 
+    def reason_of(self, cause: Cause) -> str:
+        """The reason that this one has given for its pause; empty where it wants none."""
+        return self._reasons.get(cause, "")
+
     async def begin(self, cause: Cause, reason: str) -> None:
         """Have no clients until :meth:`end`; returns when there are none. Idempotent."""
         self._reasons[cause] = reason

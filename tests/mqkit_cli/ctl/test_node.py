@@ -5,6 +5,19 @@ from __future__ import annotations
 from mqkit_cli.ctl.node import members_lines
 
 
+def test_a_paused_node_is_listed_with_its_reason() -> None:
+    members = [
+        {"name": "a", "state": "paused", "running": False, "reason": "node 'a' is cut off"},
+        {"name": "b", "state": "running", "running": True, "reason": ""},
+        {"name": "c", "state": "paused", "running": False},
+    ]
+    assert members_lines({"members": members, "revision": 3}) == [
+        "b",
+        "", "Paused Nodes", "", "a: node 'a' is cut off", "c: no reason known",
+        "", "Revision: 3",
+    ]  # fmt: skip
+
+
 def test_the_members_by_their_states() -> None:
     states = {"a": "running", "b": "draining", "c": "unreachable", "d": "down", "e": "running"}
     members = [

@@ -191,3 +191,15 @@ def test_before_the_handshake_is_over_little_is_taken() -> None:
         decoder.next_frame()
     decoder = FrameDecoder()
     assert decoded(decoder, [encoded([(Lane.CONTROL, 0, 0, b"hello")])])
+
+
+def test_a_node_that_begins_with_tls_is_named_as_such() -> None:
+    hello = bytes.fromhex("16030102000100 01fc0303")
+    decoder = FrameDecoder()
+    decoder.receive_data(hello)
+    with pytest.raises(LinkError, match="the other node has TLS, and this one has none"):
+        decoder.next_frame()
+    decoder = opened()
+    decoder.receive_data(hello)
+    with pytest.raises(LinkError, match="lane 252, which there is not"):
+        decoder.next_frame()

@@ -49,7 +49,9 @@ def test_the_ends_say_who_they_are() -> None:
     assert repr(pair.dialer.link) == "<Link to the other end GREETING>"
     with pytest.raises(AssertionError, match="nobody has proved"):
         _ = pair.dialer.link.peer
+    assert [end.link.was_open for end in pair.ends] == [False, False]
     pair.opened()
+    assert [end.link.was_open for end in pair.ends] == [True, True]
     assert pair.dialer.link.peer.node == "b"
     assert pair.acceptor.link.peer.address == "10.0.0.1:1"
     assert pair.acceptor.link.version == 1

@@ -89,6 +89,17 @@ async def _in_service(api: httpx.AsyncClient) -> int:
     return answer.status_code
 
 
+async def _has_listeners(server: Server, api: httpx.AsyncClient) -> list[bool]:
+    """True for each of the older checks that passes, which look for AMQP's listener."""
+    url = str(api.base_url).partition("/api/")[0] + "/api"
+    checks = (
+        f"health/checks/port-listener/{server.amqp_port}",
+        "health/checks/protocol-listener/amqp",
+        "healthchecks/node",
+    )
+    return [(await api.get(f"{url}/{check}")).status_code == 200 for check in checks]
+
+
 async def test_a_draining_node_closes_its_connections_and_takes_none_until_it_is_revived(
     server: Server, api: httpx.AsyncClient
 ) -> None:
@@ -101,6 +112,7 @@ async def test_a_draining_node_closes_its_connections_and_takes_none_until_it_is
         node = await shown(api)
         assert (node["running"], node["being_drained"]) == (True, True)
         assert await _in_service(api) == 503
+        assert await _has_listeners(server, api) == [True] * 3, "as in RabbitMQ 3.10 and 4"
     assert server.broker.connections == {}
     for _ in range(2):
         assert (await api.put("/draining", json={"draining": False})).status_code == 204
@@ -118,6 +130,8 @@ async def test_a_node_takes_clients_when_it_is_neither_paused_nor_draining(
     await api.put("/draining", json={"draining": False})
     assert not await connects(server)
     assert await _in_service(api) == 503
+    assert server.node().paused_for == "an operator has stopped it (stop_app)"
+    assert await _has_listeners(server, api) == [False] * 3
     await api.put("/draining", json={"draining": True})
     await api.put("/running", json={"running": True})
     assert not await connects(server)

@@ -192,22 +192,78 @@ async def test_a_deletion_with_conditions_while_the_home_is_down(
 
 
 @pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        (QUEUE + "/move", {"destination": "here"}),
-        ("/api/queues/%2F/here/move", {"destination": "q"}),
-        (QUEUE + "/reprocess", {}),
-    ],
+    ("source", "home", "destination"), [("q", "b", "here"), ("here", "a", "q")]
 )
-async def test_messages_are_moved_by_their_home_alone(
-    apis: PeerApis, path: str, body: dict[str, Any]
+async def test_messages_are_moved_between_queues_of_one_node_alone(
+    apis: PeerApis, source: str, home: str, destination: str
 ) -> None:
     apis.declare("a", "here")
-    answer = await apis.request("a", "POST", path, json=body)
-    assert answer.status_code == 400
-    assert answer.json()["reason"] == (
-        "the home of queue 'q' in vhost '/' is node mqkit@b: ask that one"
+    for at in "ab":
+        answer = await apis.request(
+            at, "POST", f"/api/queues/%2F/{source}/move", json={"destination": destination}
+        )
+        assert answer.status_code == 400
+        other = "ab".replace(home, "")
+        assert answer.json()["reason"] == (
+            f"the home of queue '{source}' in vhost '/' is node mqkit@{home}, that of queue"
+            f" '{destination}' in vhost '/' is node mqkit@{other}: messages are moved between"
+            " queues of one node"
+        )
+
+
+async def test_messages_are_moved_at_any_node(apis: PeerApis) -> None:
+    apis.declare("b", "other")
+    client = apis["b"].lone.client()
+    for _ in range(5):
+        client.publish("q", b"x")
+    path = QUEUE + "/move"
+    some = await apis.request("a", "POST", path, json={"destination": "other", "count": 2})
+    assert some.json() == {"moved": 2, "messages_ready": 3, "stopped": "count"}
+    rest = await apis.request("a", "POST", path, json={"destination": "other"})
+    assert rest.json() == {"moved": 3, "messages_ready": 0, "stopped": "count"}
+    assert apis["b"].broker.vhosts["/"].queues["other"].ready == 5
+    wrong = await apis.request("a", "POST", path, json={"destination": "other", "count": 0})
+    assert (wrong.status_code, wrong.json()["reason"]) == (400, ["not_positive_integer", "count"])
+
+
+async def test_dead_letters_are_reprocessed_at_any_node(apis: PeerApis) -> None:
+    client = apis["b"].lone.client()
+    client.publish("q", b"no dead letter")
+    answer = await apis.request("a", "POST", QUEUE + "/reprocess", json={"count": 3})
+    assert (answer.status_code, answer.json()) == (200, {"reprocessed": 0, "skipped": 1})
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("/move", {"destination": "other"}), ("/reprocess", {})]
+)
+async def test_a_home_that_is_down_or_silent_moves_nothing_that_is_known(
+    apis: PeerApis, home: ScriptedHome, path: str, body: dict[str, Any]
+) -> None:
+    apis.declare("b", "other")
+    apis.net.nodes["b"].stands = True
+    began = apis.net.now()
+    silent = await apis.request("a", "POST", QUEUE + path, json=body, is_patient=True)
+    assert apis.net.now() - began > 1.2, "it takes its time"
+    assert (silent.status_code, silent.json()["reason"]) == (
+        503,
+        "node mqkit@b has not answered; it may have been done all the same",
     )
+    home.lose()
+    down = await apis.request("a", "POST", QUEUE + path, json=body)
+    assert (down.status_code, down.json()["reason"]) == (
+        404,
+        "home node 'mqkit@b' of the queue is down or inaccessible",
+    )
+
+
+async def test_who_may_not_move_at_the_home_may_not_at_another_node(apis: PeerApis) -> None:
+    apis.declare("b", "other")
+    for node in "ab":
+        apis[node].add_user("ann", "secret", "management")
+    answer = await apis.request(
+        "a", "POST", QUEUE + "/move", json={"destination": "other"}, auth=("ann", "secret")
+    )
+    assert answer.status_code == 401
 
 
 async def test_the_aliveness_test_goes_through_the_home_of_its_queue(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +17,7 @@ from reference_broker.http.request import peers
 from reference_broker.http.serving import peer_requests
 from reference_broker.testing.apis.peer_apis import PeerApis
 from reference_broker.testing.lone_broker import LoneClient
+from reference_broker.testing.lone_queue import LoneConsumer
 
 pytestmark = pytest.mark.anyio
 
@@ -90,6 +92,41 @@ async def test_a_queue_is_shown_by_its_home() -> None:
         "node": "mqkit@b",
     }
     assert (await apis.get("a", "/api/queues/%2F/other")).status_code == 404
+
+
+def _consume(apis: PeerApis, node: str, port: int) -> None:
+    """A client of the node consumes from ``q``, and its home knows of it, wherever that is."""
+    _client(apis, node, port).send(1, BasicConsume("q", f"at {node}"))
+    if node != "b":
+        apis[node].lone.take(apis[node].homes["b"].takers[1].attached)
+        queue = apis["b"].broker.vhosts["/"].queues["q"]
+        apis["b"].lone.take(lambda: queue.add_consumer(LoneConsumer(f"at {node}")))
+
+
+async def test_the_consumers_of_a_queue_are_those_of_all_nodes_at_any() -> None:
+    apis = PeerApis("a", "b", "c")
+    apis.declare("b", "q")
+    for number, node in enumerate("cba"):
+        _consume(apis, node, 4_711 + number)
+    for at in "abc":
+        answer = await apis.get(at, "/api/queues/%2F/q")
+        row = answer.json()
+        assert (row["node"], row["consumers"]) == ("mqkit@b", 3)
+        details = {
+            each["consumer_tag"]: each["channel_details"]["node"]
+            for each in row["consumer_details"]
+        }
+        assert details == {"at a": "mqkit@a", "at b": "mqkit@b", "at c": "mqkit@c"}
+        assert len(row["consumer_details"]) == 3
+        assert peers.UNREACHABLE not in answer.headers
+        only = (await apis.get(at, "/api/queues/%2F/q?columns=name,consumer_details")).json()
+        assert (list(only), len(only["consumer_details"])) == (["name", "consumer_details"], 3)
+        short = (await apis.get(at, "/api/queues/%2F/q?columns=name&disable_stats=true")).json()
+        assert short == {"name": "q"}
+    apis.cut("a", "c")
+    answer = await apis.get("a", "/api/queues/%2F/q")
+    assert len(answer.json()["consumer_details"]) == 2
+    assert answer.headers[peers.UNREACHABLE] == "mqkit@c"
 
 
 async def test_queues_of_a_home_without_a_link_are_down_and_the_answer_says_so() -> None:
@@ -319,6 +356,17 @@ async def test_the_status_of_the_cluster() -> None:
     members = (await apis.get("a", "/api/cluster/status")).json()["members"]
     assert [each["queues"] for each in members] == [0, 0, 0, 5]
     assert row["unreachable"] == ["mqkit@b"]
+
+
+async def test_a_node_that_is_paused_says_so_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    apis = PeerApis("a", "b")
+    paused = replace(apis["a"].node(), running=False, paused_for="it is cut off")
+    monkeypatch.setattr(apis["a"], "node", lambda: paused)
+    members = (await apis.get("a", "/api/cluster/status")).json()["members"]
+    assert [(each["state"], each["running"], each["reason"]) for each in members] == [
+        ("paused", False, "it is cut off"),
+        ("running", True, ""),
+    ]
 
 
 # What others may pass on

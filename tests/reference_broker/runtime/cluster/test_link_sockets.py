@@ -13,7 +13,8 @@ import trustme
 
 from reference_broker.cluster.link.greetings import ACCEPTED_MAX
 from reference_broker.cluster.link.preface import PREFACE_BYTES, decode_preface
-from reference_broker.runtime.cluster.link_sockets import LinkSockets, LinkTls
+from reference_broker.runtime.cluster.link_sockets import LinkSockets
+from reference_broker.runtime.cluster.tls import LinkTls
 from reference_broker.testing.socket_node import SocketNode
 
 TIMEOUT_S = 30

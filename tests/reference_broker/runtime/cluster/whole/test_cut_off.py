@@ -12,6 +12,7 @@ import pytest
 from pika.exceptions import AMQPConnectionError, ConnectionClosedByBroker
 
 from mqkit.testing import Cluster
+from mqkit_cli.ctl.node import members_lines
 from reference_broker.cluster.isolation import PATIENCE_S
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
@@ -92,6 +93,19 @@ def _runs(nodes: Cluster) -> bool:
     return running
 
 
+def _itself(nodes: Cluster) -> tuple[str, bool, str]:
+    """The state of node a, as it tells of itself."""
+    members = httpx.get(f"{nodes['a'].management_url}/api/cluster/status").json()["members"]
+    (row,) = (each for each in members if each["name"] == "mqkit@a")
+    return row["state"], row["running"], row["reason"]
+
+
+def _listed(nodes: Cluster) -> list[str]:
+    """The lines of ``mqkit ctl cluster_status``."""
+    status = httpx.get(f"{nodes['a'].management_url}/api/cluster/status").json()
+    return members_lines(status)
+
+
 def test_without_etcd_and_peers_clients_go_and_come_back_with_etcd(
     nodes: Cluster, lone: pika.BlockingConnection
 ) -> None:
@@ -106,9 +120,15 @@ def test_without_etcd_and_peers_clients_go_and_come_back_with_etcd(
     assert PATIENCE_S - 3 < seconds < PATIENCE_S + SOME_S
     assert not _accepts(nodes)
     assert (_is_well(nodes), _runs(nodes)) == ([False] * 3, False)
+    cut_off = closed.reply_text.removeprefix("CONNECTION_FORCED - ")
+    assert _itself(nodes) == ("paused", False, cut_off)
+    said = httpx.get(f"{nodes['a'].management_url}/api/health/checks/is-in-service").json()
+    assert said["reason"] == f"node mqkit@a takes no clients: {cut_off}"
+    assert f"mqkit@a: {cut_off}" in _listed(nodes)
     assert _status(nodes, "queues") == 200
     nodes.etcd.resume()
     assert _accepts_within(SOME_S, nodes)
+    assert _itself(nodes) == ("running", True, "")
     assert (_is_well(nodes), _runs(nodes)) == ([True] * 3, True)
 
 

@@ -1,0 +1,68 @@
+"""The consumers of one queue, which are connected to any of the nodes: each node tells of its own.
+
+client --> a node --(PART=row)-------> the home: the queue, without its consumers
+                  --(PART=consumers)-> the others, where there are more than it knows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reference_broker.core.channel.consumer import Consumer
+from reference_broker.core.queue.queue import Queue
+from reference_broker.http.request.answer import Row
+from reference_broker.http.request.listing import listed, shown_with, wants_column
+from reference_broker.http.request.peer_rows import Answered, Order, PeerRow, rows_of_others
+from reference_broker.http.request.peers import Peers, asked_by
+from reference_broker.http.rows.rendering import consumer_row, is_consuming
+
+COLUMN = "consumer_details"
+
+PART = "mqkit-part"
+"""The parameter by which one node asks another for a part of what the path names."""
+
+CONSUMERS, ROW = "consumers", "row"
+
+_BY_TAG = Order((), lambda row: row["consumer_tag"], lambda row: row["consumer_tag"])
+
+
+def part_asked(request: Request) -> str:
+    """The part that another node asks for; empty for a client's request."""
+    return request.query_params.get(PART, "") if asked_by(request) else ""
+
+
+async def consumers_here(request: Request, queue: Queue, node: str) -> Response:
+    """The rows of the consumers that are connected here, for another node."""
+    return await listed(
+        request, _own(queue), lambda each: consumer_row(each, node), is_there=is_consuming
+    )
+
+
+async def shown_with_consumers(
+    request: Request, peers: Peers | None, queue: Queue, node: str, row: Row
+) -> Response:
+    """The row of a queue with its consumers on all nodes. The headers say whose are missing."""
+    own = _own(queue)
+    others = Answered([], [], [], [])
+    is_wanted = wants_column(request, COLUMN) and row.get("consumers") != len(own)
+    if peers is not None and is_wanted and not asked_by(request):
+        others = await rows_of_others(request, peers, _BY_TAG, query=[(PART, CONSUMERS)])
+    consumers: Iterator[Consumer | PeerRow] = chain(own, others.rows)
+    response = await shown_with(
+        request,
+        row,
+        COLUMN,
+        consumers,
+        lambda each: each.row() if isinstance(each, PeerRow) else consumer_row(each, node),
+        lambda each: isinstance(each, PeerRow) or is_consuming(each),
+    )
+    response.headers.update(others.headers)
+    return response
+
+
+def _own(queue: Queue) -> Sequence[Consumer]:
+    return [each for each in list(queue.consumers) if isinstance(each, Consumer)]

@@ -56,7 +56,7 @@ class _Session:
         self.pair.settle()
         found = []
         for kind, octets in self.pair.acceptor.received[Lane.DELIVER]:
-            reader = OctetReader([memoryview(octets)])
+            reader = OctetReader(memoryview(octets))
             while not reader.is_at_end:
                 if kind == AnswerKind.DELIVERY_RUN:
                     attachment, first, contents = read_delivery_run(reader)

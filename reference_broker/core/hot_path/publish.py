@@ -398,7 +398,7 @@ def _resolve(
     room = vhost.journal.free_space
     asks = room.scarce or len(header) + body_size > room.plain_bytes
     if (asks or len(queues) > room.plain_entries) and channel.transaction is None:
-        entries = sum(queue.durable for queue in queues)
+        entries = sum(queue.durable and not queue.is_elsewhere for queue in queues)
         if entries and not room.admits(len(target.route) + len(header) + body_size, entries):
             raise NoSpace
     if not (asked or router.looks_at_headers(exchange)):

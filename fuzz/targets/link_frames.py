@@ -35,7 +35,7 @@ def _decoded(pieces: list[bytes]) -> tuple[list[Plain], str]:
                 message = assembly.take(frame)
                 if message is not None:
                     lane, kind, payload = message
-                    messages.append((lane, kind, b"".join(payload)))
+                    messages.append((lane, kind, bytes(payload)))
     except LinkError as error:
         return messages, str(error)
     return messages, str(decoder.buffered)

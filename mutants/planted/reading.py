@@ -12,7 +12,7 @@ import pytest
 from mutants.mutant import mutant
 from mutants.worlds import in_small_chunks, where_reads_fail, with_feature
 from reference_broker.core.index.index import QueueIndex
-from reference_broker.core.message.content import Content
+from reference_broker.core.message.content import Body, Content
 from reference_broker.core.methods import queue as queue_methods
 from reference_broker.core.queue import removal
 from reference_broker.core.queue.backlog import Backlog
@@ -33,10 +33,10 @@ from reference_broker.store.start import fold, recovery
 def a_body_is_read_up_to_its_first_chunk(patch: pytest.MonkeyPatch) -> None:
     chunks = reading._chunks
 
-    def first(*given: Any) -> tuple[bytearray, int]:
+    def first(*given: Any) -> tuple[Body, int]:
         body, end = chunks(*given)
         rest = len(body) - record.CHUNK_BYTES
-        return body[: record.CHUNK_BYTES] + bytes(rest), end
+        return bytes(body[: record.CHUNK_BYTES]) + bytes(rest), end
 
     patch.setattr(reading, "_chunks", first)
 

@@ -64,12 +64,12 @@ class AlarmLinks:
             del self._links[node]
             self._hear(node, ())
 
-    def take(self, link: Link, payload: Sequence[memoryview]) -> None:
+    def take(self, link: Link, payload: memoryview) -> None:
         """The node at the other end tells its alarms. Raises :exc:`LinkError` for what can't be
         read; alarms of a later version are none for this one."""
-        if len(payload[0]) != 1:
+        if len(payload) != 1:
             raise LinkError("ALARMS that can't be read")
-        bits = payload[0][0]
+        bits = payload[0]
         self._hear(link.peer.node, tuple(alarm for alarm, bit in _BITS.items() if bits & bit))
 
     def _hear(self, node: str, on: tuple[Alarm, ...]) -> None:

@@ -178,5 +178,5 @@ class HeartbeatLinks:
         return {Lane.CONTROL: _refuse}
 
 
-def _refuse(kind: int, payload: tuple[memoryview, ...]) -> None:
+def _refuse(kind: int, payload: memoryview) -> None:
     raise LinkError(f"control of kind {kind}, and only heartbeats may come on this connection")

@@ -81,7 +81,7 @@ class LaneUser(Protocol):
         anything that it sends because of that."""
         ...
 
-    def receive(self, link: Link, lane: Lane, kind: int, payload: tuple[memoryview, ...]) -> None:
+    def receive(self, link: Link, lane: Lane, kind: int, payload: memoryview) -> None:
         """A message came: see :data:`~reference_broker.cluster.link.link.Receiver`."""
         ...
 
@@ -102,7 +102,7 @@ class NoLanes:
     def applied(self, link: Link, revision: int) -> None:
         """Nobody waits for it."""
 
-    def receive(self, link: Link, lane: Lane, kind: int, payload: tuple[memoryview, ...]) -> None:
+    def receive(self, link: Link, lane: Lane, kind: int, payload: memoryview) -> None:
         """Raises :exc:`LinkError`."""
         raise LinkError(f"kind {kind} in the lane {lane.name}, which this version does not know")
 
@@ -316,17 +316,17 @@ class Mesh:
         """See :class:`~reference_broker.cluster.link.link.LinkOwner`."""
         return {lane: partial(self._receive, link, lane) for lane in Lane}
 
-    def _receive(self, link: Link, lane: Lane, kind: int, payload: tuple[memoryview, ...]) -> None:
+    def _receive(self, link: Link, lane: Lane, kind: int, payload: memoryview) -> None:
         if self._open.get(link.peer.node) is not link:
             return  # an older one, that is ending
         if lane is not Lane.CONTROL:
             self._lanes.receive(link, lane, kind, payload)
         elif kind == ALARMS:
             self.alarms.take(link, payload)
-        elif kind != APPLIED or len(payload[0]) != _REVISION.size:
+        elif kind != APPLIED or len(payload) != _REVISION.size:
             raise LinkError(f"control of kind {kind}, which this version does not know")
         else:
-            revision = _REVISION.unpack(payload[0])[0]
+            revision = _REVISION.unpack(payload)[0]
             self._lanes.applied(link, revision)
             self._hear(link, revision)
 

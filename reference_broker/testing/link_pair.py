@@ -39,7 +39,7 @@ class LinkEnd:
         self.opened = self.heartbeats = 0
         self.downs: list[str] = []
         self.received: dict[Lane, list[tuple[int, bytes]]] = {lane: [] for lane in Lane}
-        self.held: list[tuple[Lane, int, tuple[memoryview, ...]]] = []
+        self.held: list[tuple[Lane, int, memoryview]] = []
         self.takes = dict.fromkeys(WINDOWS, True)
         self.fault = ""
         """Not empty: no message can be read, for this reason."""
@@ -74,10 +74,10 @@ class LinkEnd:
         return {lane: self._receiver(lane) for lane in Lane}
 
     def _receiver(self, lane: Lane) -> Receiver:
-        def receive(kind: int, payload: tuple[memoryview, ...]) -> None:
+        def receive(kind: int, payload: memoryview) -> None:
             if self.fault:
                 raise LinkError(self.fault)
-            self.received[lane].append((kind, b"".join(payload)))
+            self.received[lane].append((kind, bytes(payload)))
             if self.takes.get(lane):
                 self.link.consumed(lane, kind, payload)
             elif lane in self.takes:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mqkit.wire import WireError, decode_shortstr
 from mqkit_cli.render import plain
-from reference_broker.core.message.content import Content
+from reference_broker.core.message.content import Body, Content
 from reference_broker.store.doctor.contents import StoredMessage
 from reference_broker.store.doctor.inspection import SeenRecord
 from reference_broker.store.doctor.queue_names import QueueName
@@ -130,9 +130,9 @@ def _properties(header: bytes) -> Row:
         return {"properties": None, "header_base64": base64.b64encode(header).decode("ascii")}
 
 
-def _payload(body: bytes | bytearray) -> Row:
+def _payload(body: Body) -> Row:
     try:
-        return {"payload": body.decode("utf-8"), "payload_encoding": "string"}
+        return {"payload": str(body, "utf-8"), "payload_encoding": "string"}
     except UnicodeDecodeError:
         return {
             "payload": base64.b64encode(body).decode("ascii"),

@@ -24,10 +24,9 @@ TOKEN = struct.Struct(">Q")
 
 
 class Answered(NamedTuple):
-    """The answer, in the pieces that it came in. It keeps what was received alive: copy what you
-    keep."""
+    """The answer. It keeps what was received alive: copy what you keep."""
 
-    payload: tuple[memoryview, ...]
+    payload: memoryview
 
 
 class Unanswered(NamedTuple):
@@ -65,7 +64,7 @@ class Asks:
         self._open[self._given] = (deadline, told)
         return TOKEN.pack(self._given)
 
-    def answer(self, payload: tuple[memoryview, ...]) -> None:
+    def answer(self, payload: memoryview) -> None:
         """Take an answer; one that is late is dropped. Raises :exc:`LinkError` for one to nothing
         that is open."""
         token = _token(payload)
@@ -75,7 +74,7 @@ class Asks:
         if token not in self._open:
             raise LinkError(f"an answer to question {token}, which is not open")
         _, told = self._open.pop(token)
-        told(Answered((payload[0][TOKEN.size :], *payload[1:])))
+        told(Answered(payload[TOKEN.size :]))
 
     def expire(self, now: float) -> None:
         """Tell those whose time is over."""
@@ -109,12 +108,12 @@ class Questions:
         """The number of those that are not answered."""
         return len(self._open)
 
-    def take(self, payload: tuple[memoryview, ...]) -> tuple[int, memoryview]:
+    def take(self, payload: memoryview) -> tuple[int, memoryview]:
         """The token and the contents of a question that came. Raises :exc:`LinkError` for one that
         may not come."""
         token = _token(payload)
-        question = payload[0][TOKEN.size :]
-        if len(payload) > 1 or len(question) > ASK_BYTES_MAX:
+        question = payload[TOKEN.size :]
+        if len(question) > ASK_BYTES_MAX:
             raise LinkError(f"a question of more than {ASK_BYTES_MAX} octets")
         if token <= self._last:
             raise LinkError(f"question {token} came after question {self._last}")
@@ -130,8 +129,8 @@ class Questions:
         return TOKEN.pack(token)
 
 
-def _token(payload: tuple[memoryview, ...]) -> int:
-    if len(payload[0]) < TOKEN.size:
+def _token(payload: memoryview) -> int:
+    if len(payload) < TOKEN.size:
         raise LinkError("a question or an answer without a token")
-    token: int = TOKEN.unpack_from(payload[0])[0]
+    token: int = TOKEN.unpack_from(payload)[0]
     return token

@@ -1,4 +1,4 @@
-"""Frames to messages: the parts of a large one are kept until the last is there."""
+"""Frames to messages: the parts of a large one are put together as they come."""
 
 from __future__ import annotations
 
@@ -7,32 +7,27 @@ from typing import NamedTuple
 from reference_broker.cluster.link.frame import CONTINUES, MORE
 from reference_broker.cluster.link.frame_decoder import Frame
 from reference_broker.cluster.link.lane import MESSAGE_BYTES_MAX, REPLY, Lane
+from reference_broker.core.base.octet_block import OctetBlock
 from reference_broker.errors import LinkError
 
 
 class Message(NamedTuple):
-    """A message as it came: ``payload`` is one view, or several for one larger than a frame, of
-    which the first is a full frame's. A view keeps the read alive that it is of: copy what you
-    keep."""
+    """A message. Its ``payload`` is a view of the read that it came in, and keeps that alive: copy
+    what you keep. One larger than a frame is a block of its own, which nobody changes."""
 
     lane: Lane
     kind: int
-    payload: tuple[memoryview, ...]
-
-    @property
-    def size(self) -> int:
-        return sum(map(len, self.payload))
+    payload: memoryview
 
 
 class _Part:
     """The beginning of a message."""
 
-    __slots__ = ("kind", "pieces", "size")
+    __slots__ = ("kind", "octets")
 
     def __init__(self, kind: int) -> None:
         self.kind = kind
-        self.pieces: list[memoryview] = []
-        self.size = 0
+        self.octets = OctetBlock()
 
 
 class Assembly:
@@ -46,7 +41,7 @@ class Assembly:
     @property
     def held(self) -> int:
         """Octets of the parts that are kept."""
-        return sum(part.size for part in self._parts.values())
+        return sum(len(part.octets) for part in self._parts.values())
 
     def take(self, frame: Frame) -> Message | None:
         """The message that ``frame`` completes; ``None`` if more of it is to come.
@@ -56,7 +51,7 @@ class Assembly:
         """
         lane, kind, flags, payload = frame
         if not flags and (lane not in self._parts or kind & REPLY):
-            return Message(lane, kind, payload)
+            return Message(lane, kind, payload[0])
         part = self._parts.get(lane)
         if bool(flags & CONTINUES) != (part is not None):
             fault = "begins within another" if part is not None else "has no beginning"
@@ -65,11 +60,11 @@ class Assembly:
             part = self._parts[lane] = _Part(kind)
         if part.kind != kind:
             raise LinkError(f"a message of lane {lane.name}, kind {part.kind} goes on as {kind}")
-        part.size += sum(map(len, payload))
-        if part.size > MESSAGE_BYTES_MAX[lane]:
+        for octets in payload:
+            part.octets.append(octets)
+        if len(part.octets) > MESSAGE_BYTES_MAX[lane]:
             raise LinkError(f"a message of lane {lane.name} above {MESSAGE_BYTES_MAX[lane]} octets")
-        part.pieces += payload
         if flags & MORE:
             return None
         del self._parts[lane]
-        return Message(lane, kind, tuple(part.pieces))
+        return Message(lane, kind, memoryview(part.octets.whole()).toreadonly())

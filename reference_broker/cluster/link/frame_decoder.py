@@ -2,7 +2,7 @@
 
 A payload that came in one read is a view of that read; one that came in several is copied together,
 once. The parts that continue a large message are left in the pieces in which they came: whoever
-takes the message joins them, and that is the one copy.
+puts the message together copies them, and that is the one copy.
 """
 
 from __future__ import annotations
@@ -25,10 +25,6 @@ from reference_broker.errors import LinkError
 
 GREETING_PAYLOAD_MAX = 4 * 1024
 """Octets of a frame's payload until the handshake is over: whoever sends it has proved nothing."""
-
-READS_KEPT = 16
-"""A part of a large message that came in more reads than this is copied together all the same: a
-read that brought little costs more memory than its octets."""
 
 _TLS_HANDSHAKE = 0x1603
 """The first octets of whoever begins with TLS, where this version expects a checksum."""
@@ -106,8 +102,6 @@ class FrameDecoder:
     def _continued(self, length: int, number: int, kind: int, flags: int, checksum: int) -> Frame:
         """The frame at the front, which came in several reads, as it came."""
         parts = self._take(HEAD_BYTES + length)
-        if len(parts) > READS_KEPT:
-            parts = [memoryview(b"".join(parts))]
         found = 0
         parts[0] = parts[0][CRC_BYTES:]
         for part in parts:

@@ -56,7 +56,7 @@ REASON_BYTES_MAX = 500
 """Octets of the line that says why a link ends. The longest of ours names two nodes and
 clusters."""
 
-Receiver = Callable[[int, tuple[memoryview, ...]], None]
+Receiver = Callable[[int, memoryview], None]
 """A lane's receiver at this end: called with the kind and the payload (see :class:`Message`) of
 each message, in order. When it is done with one, now or later, it calls :meth:`Link.consumed`. For
 one that can't be read it raises :exc:`LinkError`, which ends the link."""
@@ -277,9 +277,9 @@ class Link:
         except LinkError as error:
             self._finish(LinkEvent.BREAK, str(error))
 
-    def consumed(self, lane: Lane, kind: int, payload: Sequence[memoryview]) -> None:
+    def consumed(self, lane: Lane, kind: int, payload: memoryview) -> None:
         """Give back the credit of a message that a receiver was handed, once for each."""
-        self._give_back(lane, cost(kind, sum(map(len, payload))))
+        self._give_back(lane, cost(kind, len(payload)))
 
     @property
     def may_ask(self) -> bool:
@@ -328,9 +328,9 @@ class Link:
     def _take_message(self, message: Message) -> None:
         lane, kind, payload = message
         if lane is Lane.CONTROL:
-            self._take_control(kind, payload[0])
+            self._take_control(kind, payload)
             return
-        size = cost(kind, message.size)
+        size = cost(kind, len(payload))
         if size:
             self._credits[lane].receive(size)
         if lane is Lane.ASK:
@@ -339,7 +339,7 @@ class Link:
         else:
             self._receivers[lane](kind, payload)
 
-    def _take_question(self, kind: int, payload: tuple[memoryview, ...]) -> None:
+    def _take_question(self, kind: int, payload: memoryview) -> None:
         if kind == AskKind.ASK:
             token, question = self._questions.take(payload)
             self._owner.asked(self, token, question)
@@ -361,7 +361,7 @@ class Link:
         elif kind == ControlKind.CREDIT:
             self._lanes.give_credit(decode_credit(payload))
         elif kind >= OWNER_KINDS:
-            self._receivers[Lane.CONTROL](kind, (payload,))
+            self._receivers[Lane.CONTROL](kind, payload)
         else:
             raise LinkError(f"control of kind {kind} on an open link")
 

@@ -65,9 +65,9 @@ def encode_answer(answer: Answer) -> Sequence[Buffer]:
     return (head + b"\n", answer.body)
 
 
-def decode_answer(payload: Sequence[memoryview]) -> Answer:
-    """The answer in these pieces, which may be let go then. Raises :exc:`Corrupt`."""
-    head, _, body = b"".join(payload).partition(b"\n")
+def decode_answer(payload: memoryview) -> Answer:
+    """The answer in a payload, which may be let go then. Raises :exc:`Corrupt`."""
+    head, _, body = bytes(payload).partition(b"\n")
     return Answer(_object(head, "an answer"), body)
 
 

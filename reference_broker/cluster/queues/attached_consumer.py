@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reference_broker.cluster.queues.lane_output import LaneOutput
     from reference_broker.core.arguments.requeue_position import RequeueRule
     from reference_broker.core.channel.consume_arguments import ConsumeArguments
+    from reference_broker.core.message.content import Content
     from reference_broker.core.queue.lease import Lease
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.remote.ports import Terms
@@ -132,10 +133,13 @@ class AttachedConsumer:
         self._octets_left -= size
         self._octets_sent += size
         self._session.delivered += 1
-        buffers = encode_delivery(self.attachment, lease.number, lease.redelivered, content)
-        self._output.add(AnswerKind.DELIVERY, buffers, len(buffers[0]) + content.size)
+        self._send(lease, content)
         if not self.no_ack:
             self._session.leases.add(lease)
+
+    def _send(self, lease: Lease, content: Content) -> None:
+        buffers = encode_delivery(self.attachment, lease.number, lease.redelivered, content)
+        self._output.add(AnswerKind.DELIVERY, buffers, len(buffers[0]) + content.size)
 
     def deliver_run(self, leases: Iterator[Lease]) -> int:
         """:meth:`deliver`, as long as there is capacity and something to take: of one message
@@ -168,10 +172,15 @@ class AttachedConsumer:
         return run
 
     def _send_run(self, leases: list[Lease]) -> None:
-        contents = [lease.content for lease in leases]
-        buffers = encode_delivery_run(self.attachment, leases[0].number, contents)
-        size = sum(map(len, buffers)) + (len(leases) - 1) * MESSAGE_OVERHEAD_BYTES
-        self._output.add(AnswerKind.DELIVERY_RUN, buffers, size)
+        last = leases[-1]
+        is_large = len(last.content.body) > RUN_BYTES  # it would be copied for a run
+        contents = [lease.content for lease in leases[: len(leases) - is_large]]
+        if contents:
+            buffers = encode_delivery_run(self.attachment, leases[0].number, contents)
+            size = sum(map(len, buffers)) + (len(contents) - 1) * MESSAGE_OVERHEAD_BYTES
+            self._output.add(AnswerKind.DELIVERY_RUN, buffers, size)
+        if is_large:
+            self._send(last, last.content)
 
     def settled(self, count: int = 1) -> None:
         """Do nothing: the origin counts what its clients hold, and grants more."""

@@ -4,7 +4,7 @@ one goes back when its last item is done."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
 from reference_broker.cluster.link.lane import Lane
@@ -36,10 +36,10 @@ class LaneInput:
         self._take = take
         self._work = work
         self._budget = budget
-        self._waiting: deque[tuple[int, Sequence[memoryview]]] = deque()
+        self._waiting: deque[tuple[int, memoryview]] = deque()
         self._is_running = self._is_closed = False
 
-    def receive(self, kind: int, payload: Sequence[memoryview]) -> None:
+    def receive(self, kind: int, payload: memoryview) -> None:
         """Take a message: now, as far as the turn goes."""
         if self._is_closed:
             return
@@ -66,7 +66,7 @@ class LaneInput:
                 self._link.consumed(self._lane, kind, payload)
         self._is_running = False
 
-    def _items(self, kind: int, payload: Sequence[memoryview]) -> Steps:
+    def _items(self, kind: int, payload: memoryview) -> Steps:
         reader, budget = OctetReader(payload), self._budget
         if reader.is_at_end:
             raise LinkError(f"a message of kind {kind} with nothing in it")

@@ -1,7 +1,8 @@
 """A message's content on a link: route, header and body, as they are in memory.
 
 The sizes stand in what goes before. The sender copies nothing; the receiver copies each of the
-three once, out of what was read, and checks them as if a client had sent them.
+three once, out of what was read (a body larger than a frame is copied when its frames come), and
+checks them as if a client had sent them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from reference_broker.cluster.link.frame import Buffer
 from reference_broker.cluster.queues.octet_reader import OctetReader
-from reference_broker.core.message.content import Content
+from reference_broker.core.message.content import Body, Content
 from reference_broker.core.message.header import HEADER_FIXED_SIZE
 from reference_broker.errors import LinkError
 
@@ -48,7 +49,7 @@ def runs_of(contents: Sequence[Content]) -> Iterator[tuple[int, Sequence[Content
 def octets_of_run(contents: Sequence[Content]) -> tuple[bytes, bytes]:
     """Messages of one route: the sizes of the headers and bodies, and then route and messages."""
     sizes: list[int] = []
-    octets: list[bytes | bytearray] = [contents[0].route]
+    octets: list[Body] = [contents[0].route]
     for content in contents:
         header, body = content.header, content.body
         sizes += (len(header), len(body))
@@ -85,7 +86,7 @@ def read_content(reader: OctetReader, route_size: int, header_size: int, body_si
     are not looked at (:func:`~reference_broker.core.message.header.facts_of` is who does)."""
     route = reader.take(route_size)
     header = reader.take(header_size)
-    body = reader.take(body_size)
+    body = reader.take_body(body_size)
     if not _is_route(route):
         raise LinkError("a message whose exchange name and routing key can't be read")
     if header_size < HEADER_FIXED_SIZE or _FIXED.unpack_from(header) != (_BASIC, 0, body_size):

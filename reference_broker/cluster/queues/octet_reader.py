@@ -2,67 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from struct import Struct
 from typing import Any
 
+from reference_broker.cluster.link.frame import FRAME_PAYLOAD_MAX
+from reference_broker.core.message.content import Body
 from reference_broker.errors import LinkError
 
 
 class OctetReader:
-    """A place in a payload, which is in one piece or several. What is taken is a copy: a view
-    would keep the whole read alive."""
+    """A place in a payload. What is taken is a copy, mostly: a view would keep the whole read
+    alive."""
 
-    __slots__ = ("_at", "_next", "_piece", "_pieces")
+    __slots__ = ("_at", "_payload")
 
-    def __init__(self, pieces: Sequence[memoryview]) -> None:
-        self._pieces = pieces
-        self._piece = pieces[0]
-        self._next = 1
+    def __init__(self, payload: memoryview) -> None:
+        self._payload = payload
         self._at = 0
 
     @property
     def is_at_end(self) -> bool:
         """True when everything was taken."""
-        while self._at == len(self._piece):
-            if self._next == len(self._pieces):
-                return True
-            self._turn()
-        return False
+        return self._at == len(self._payload)
 
     def take(self, size: int) -> bytes:
         """The next ``size`` octets. Raises :exc:`LinkError` where there are fewer."""
-        at = self._at
-        end = at + size
-        if end <= len(self._piece):
-            self._at = end
-            return self._piece[at:end].tobytes()
-        return self._take_across(size)
+        return self._pass(size).tobytes()
+
+    def take_body(self, size: int) -> Body:
+        """The same. A body that is larger than a frame is no copy: the message came in several,
+        and the block in which they were put together is hardly anything but this body."""
+        octets = self._pass(size)
+        return octets if size > FRAME_PAYLOAD_MAX else octets.tobytes()
 
     def unpack(self, layout: Struct) -> tuple[Any, ...]:
         """The next fields. Raises :exc:`LinkError` where the message ends within them."""
+        return layout.unpack(self._pass(layout.size))
+
+    def _pass(self, size: int) -> memoryview:
         at = self._at
-        end = at + layout.size
-        if end <= len(self._piece):
-            self._at = end
-            return layout.unpack_from(self._piece, at)
-        return layout.unpack(self._take_across(layout.size))
-
-    def _take_across(self, size: int) -> bytes:
-        parts: list[memoryview] = []
-        left = size
-        while left:
-            part = self._piece[self._at : self._at + left]
-            parts.append(part)
-            left -= len(part)
-            self._at += len(part)
-            if left:
-                if self._next == len(self._pieces):
-                    raise LinkError(f"a message ends {left} octets too early")
-                self._turn()
-        return b"".join(parts)
-
-    def _turn(self) -> None:
-        self._piece = self._pieces[self._next]
-        self._next += 1
-        self._at = 0
+        self._at = end = at + size
+        octets = self._payload[at:end]
+        if len(octets) < size:
+            raise LinkError(f"a message ends {size - len(octets)} octets too early")
+        return octets

@@ -3,7 +3,7 @@ the home of what they ask for. Its owner is the mesh, which has the links."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from reference_broker.cluster.link.lane import Lane
@@ -101,12 +101,12 @@ class QueueLinks:
         if peer is not None:
             peer.session.intake.revision = revision
 
-    def receive(self, link: Link, lane: Lane, kind: int, payload: Sequence[memoryview]) -> None:
+    def receive(self, link: Link, lane: Lane, kind: int, payload: memoryview) -> None:
         """A message has come in one of the lanes of queues. Raises :exc:`LinkError` for one that
         can't be read; others may end the link later."""
         peer = self._peers.get(link)
         if peer is not None:
-            self._broker.memory.received(sum(map(len, payload)))
+            self._broker.memory.received(len(payload))
             peer.receive(lane, kind, payload)
 
     def flush(self) -> None:
@@ -142,17 +142,17 @@ class _Peer:
         outputs = self._publishing.held_bytes + self._output.held_bytes
         return self._link.held_bytes + outputs + self.session.held_bytes
 
-    def receive(self, lane: Lane, kind: int, payload: Sequence[memoryview]) -> None:
+    def receive(self, lane: Lane, kind: int, payload: memoryview) -> None:
         if lane is Lane.DELIVER:
             lane_input = self._commands if kind <= max(CommandKind) else self._answers
             lane_input.receive(kind, payload)
         elif lane is not Lane.PUBLISH:
             raise LinkError(f"a message of kind {kind} in the lane {lane.name}")
         elif kind == PublishKind.CONFIRMED:
-            for through in read_numbers(payload[0]):
+            for through in read_numbers(payload):
                 self._home.publishes.confirm(through)
         elif kind == PublishKind.REFUSED:
-            self._home.publishes.refuse(read_numbers(payload[0]))
+            self._home.publishes.refuse(read_numbers(payload))
         else:
             self._publishes.receive(kind, payload)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from mqkit.wire import LENIENT, encode_shortstr
 from reference_broker.core.base.limits import CHANNEL_TARGETS_MAX, SHARED_TARGETS_MAX
+from reference_broker.core.base.octet_block import OctetBlock
 from reference_broker.core.channel.direct_reply import address_of
 
 if TYPE_CHECKING:
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.exchange.exchange import Exchange
     from reference_broker.core.exchange.long_route import LongRoute
+    from reference_broker.core.message.content import Body
     from reference_broker.core.queue.queue import Queue
 
 COPIED_BODY_BYTES_MAX = 65_536
-"""A collected body up to this is copied out of its buffer, which may be larger by an eighth. That
-costs less than a read of the socket; above it the buffer itself becomes the body."""
+"""A collected body up to this is copied out of its block, which may be larger by an eighth. That
+costs less than a read of the socket; above it the block itself becomes the body."""
 
 LOOK_S = 60.0
 """Seconds between two looks for void targets of channels that publish nothing new."""
@@ -86,8 +88,7 @@ class PublishTarget:
 class PublishAssembly:
     """A publish of which not everything has arrived: first the header, then the body in pieces.
 
-    The buffer grows with what arrives, whatever size the header promises: by an eighth at a time,
-    and a large one without being copied where the allocator can move its pages (glibc does).
+    The body grows with what arrives, whatever size the header promises.
     """
 
     __slots__ = ("body", "header", "missing", "target")
@@ -96,18 +97,18 @@ class PublishAssembly:
         self.target = target
         self.header = b""
         self.missing = 0
-        self.body = bytearray()
+        self.body = OctetBlock()
 
     @property
     def held_bytes(self) -> int:
-        """Octets that have arrived so far. There is one buffer, as frames of two octets each would
+        """Octets that have arrived so far. There is one block, as frames of two octets each would
         cost a list of pieces thirty times their size."""
         return len(self.header) + len(self.body)
 
-    def take_body(self) -> bytes | bytearray:
-        """The body, when nothing is ``missing``. A large one is the buffer, which nobody may change
-        from then on: the assembly is of no more use."""
-        body = self.body
+    def take_body(self) -> Body:
+        """The body, when nothing is ``missing``. A large one is the block, to which nothing may be
+        appended from then on."""
+        body = self.body.whole()
         return bytes(body) if len(body) <= COPIED_BODY_BYTES_MAX else body
 
 

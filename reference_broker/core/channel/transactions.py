@@ -142,7 +142,7 @@ class Transaction:
 
     def has_room(self, space: FreeSpace) -> bool:
         """True when all messages of the transaction can be logged now."""
-        entries = sum(len(publish.queues) for publish in self._publishes)
+        entries = sum(not queue.is_elsewhere for it in self._publishes for queue in it.queues)
         plenty = not space.scarce and self._size <= space.plain_bytes
         if not entries or (plenty and entries <= space.plain_entries):
             return True

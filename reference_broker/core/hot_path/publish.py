@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from reference_broker.core.channel.channel import Channel
     from reference_broker.core.exchange.exchange import Exchange
+    from reference_broker.core.message.content import Body
     from reference_broker.core.message.header import HeaderFacts
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.vhost.vhost import VHost
@@ -142,9 +143,7 @@ def _not_published(
     return end
 
 
-def publish(
-    channel: Channel, target: PublishTarget, header: bytes, body: bytes | bytearray
-) -> FanOut | None:
+def publish(channel: Channel, target: PublishTarget, header: bytes, body: Body) -> FanOut | None:
     """Route one message and put it into its queues; or, where they are more than the turn has time
     for, return what is to be done in portions. Raises ``ChannelException``: 403 or 404 for the
     exchange, 406 for a property that can't be used; and ``NoSpace`` and ``NotYet``."""
@@ -190,7 +189,7 @@ def _publish_with_care(
     target: PublishTarget,
     queues: tuple[Queue, ...],
     header: bytes,
-    body: bytes | bytearray,
+    body: Body,
     facts: HeaderFacts,
 ) -> FanOut | None:
     """The second half of :func:`publish`, for what the hot path doesn't look for."""
@@ -319,7 +318,7 @@ def take_content_frame(
     elif len(payload) > assembly.missing:
         raise _unexpected("content body frame exceeds remaining content size")
     elif payload:
-        assembly.body += payload
+        assembly.body.append(payload)
         assembly.missing -= len(payload)
     if not assembly.missing:
         publish_assembled(channel, assembly)
@@ -399,7 +398,7 @@ def _resolve(
     room = vhost.journal.free_space
     asks = room.scarce or len(header) + body_size > room.plain_bytes
     if (asks or len(queues) > room.plain_entries) and channel.transaction is None:
-        entries = sum(queue.durable for queue in queues)
+        entries = sum(queue.durable and not queue.is_elsewhere for queue in queues)
         if entries and not room.admits(len(target.route) + len(header) + body_size, entries):
             raise NoSpace
     if not (asked or router.looks_at_headers(exchange)):

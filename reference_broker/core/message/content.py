@@ -7,6 +7,11 @@ dead-lettering asks.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+Body: TypeAlias = bytes | bytearray | memoryview
+"""Nobody changes it any more."""
+
 NOT_STORED = -1
 """The position of a message that only memory has."""
 
@@ -17,7 +22,8 @@ class Content:
     ``route`` is the exchange name and the routing key, each as a shortstr: exactly the bytes that
     ``basic.deliver`` and ``basic.return`` put there. ``header`` is the content header frame's
     payload as it arrived (class id, weight, body size, property flags, properties). Neither these
-    nor ``body`` change after creation; a large body is the bytearray that it was collected in.
+    nor ``body`` change after creation; a large body is the
+    :class:`~reference_broker.core.base.octet_block.OctetBlock` that it was collected in.
 
     ``position`` is where the journal has it
     (:class:`~reference_broker.core.journal.journal.Journal` says what a position is), and
@@ -29,7 +35,7 @@ class Content:
         self,
         route: bytes,
         header: bytes,
-        body: bytes | bytearray,
+        body: Body,
         position: int = NOT_STORED,
         stored: int = 0,
     ) -> None:

@@ -13,7 +13,10 @@ one of it. Nothing is joined here; that is the runtime's business (law 2).
 from __future__ import annotations
 
 import struct
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from reference_broker.core.message.content import Body
 
 Piece: TypeAlias = bytes | bytearray | memoryview
 """A part of what is to be sent. Nobody changes it any more."""
@@ -32,7 +35,7 @@ def append_content(
     channel_number: int,
     method: bytes,
     header: bytes,
-    body: bytes | bytearray,
+    body: Body,
     frame_max: int,
 ) -> int:
     """Append the frames of a method that has content; returns how many bytes they are.

@@ -17,7 +17,7 @@ from mqkit.wire import (
     decode_shortstr,
     encode_header,
 )
-from reference_broker.core.message.content import Content
+from reference_broker.core.message.content import Body, Content
 from reference_broker.core.queue.lease import Lease
 from reference_broker.http.request.answer import Row, bad_request
 from reference_broker.http.request.json_value import json_value, key_text
@@ -156,7 +156,7 @@ def properties_to_json(header: bytes) -> Row | list[Any]:
     return shown or []
 
 
-def payload_to_json(body: bytes | bytearray, *, text: bool) -> Payload:
+def payload_to_json(body: Body, *, text: bool) -> Payload:
     """A message's body as JSON has it; see :func:`message_row`."""
     steps = payload_steps(body, text=text)
     while True:
@@ -168,7 +168,7 @@ def payload_to_json(body: bytes | bytearray, *, text: bool) -> Payload:
 
 
 def payload_steps(
-    body: bytes | bytearray, *, text: bool, truncate: int | None = None
+    body: Body, *, text: bool, truncate: int | None = None
 ) -> Generator[None, None, Payload]:
     """The steps of :func:`payload_to_json`, of the first octets if they are to be truncated: a
     portion of work each."""

@@ -16,6 +16,14 @@ UNSENT_BYTES = 256 * 1024
 """Bytes that the system and the transport may each hold unsent: a heartbeat overtakes what is still
 in the link, and nothing that is there."""
 
+WRITTEN_PER_TURN_BYTES = 1024 * 1024
+"""Bytes that a flush hands to the socket, or some more: half a millisecond of checksums and copies.
+One on the same machine takes as much as there is."""
+
+READ_PER_TURN_BYTES = 1024 * 1024
+"""Bytes after which the others have their turn. libuv would read the socket up to 32 times, 8
+MiB."""
+
 _NOTSENT_LOWAT = getattr(socket, "TCP_NOTSENT_LOWAT", 25 if hasattr(socket, "TCP_CORK") else None)
 """Linux has it, and Python names it from 3.12 on."""
 
@@ -29,6 +37,10 @@ class LinkHost(Protocol):
 
     def input(self, link_socket: LinkSocket, step: partial[None]) -> None:
         """Run ``step`` as an input of the core, and flush the socket at the end of the turn."""
+        ...
+
+    def look_at(self, link: Link) -> None:
+        """Flush the link's socket at the end of the turn; of the next one, where this is it."""
         ...
 
     def now(self) -> float:
@@ -56,6 +68,10 @@ class LinkSocket(asyncio.Protocol):
         self._loop = loop
         self._transport: asyncio.Transport | None = None
         self._takes_output = True
+        self._read_bytes = 0
+        """Since reading was resumed last."""
+        self._goes_on = False
+        """The next turn begins with :meth:`_go_on`."""
         self._timer = TickTimer(loop.call_at, self._tick)
 
     # From the transport
@@ -77,6 +93,9 @@ class LinkSocket(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._host.input(self, partial(self._take, data))
+        self._read_bytes += len(data)
+        if self._read_bytes >= READ_PER_TURN_BYTES:
+            self._read_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._timer.cancel()
@@ -116,24 +135,40 @@ class LinkSocket(asyncio.Protocol):
     # Output
 
     def flush(self) -> None:
-        """Write what the link has, as far as the socket takes it, and arm the link's timer."""
+        """Write what the link has, as far as the socket takes it and the turn goes, and arm the
+        link's timer."""
         link, transport = self.link, self._transport
         if link is None or transport is None or transport.is_closing():
             return
-        while self._takes_output and link.has_output:
-            transport.writelines(link.data_to_send())
+        written = 0
+        while self._takes_output and link.has_output and written < WRITTEN_PER_TURN_BYTES:
+            buffers = link.data_to_send()
+            written += sum(map(len, buffers))
+            transport.writelines(buffers)
         if link.closed:
             transport.close()
             return
         deadline = link.next_deadline()
         if deadline is not None:
             self._timer.arm(self._loop.time() + max(0.0, deadline - self._host.now()))
+        if self._takes_output and link.has_output:
+            self._host.look_at(link)
         if link.more_waits:
+            self._read_later()
+
+    def _read_later(self) -> None:
+        """Read nothing more in this turn."""
+        transport = self._transport
+        if transport is not None and transport.is_reading():
             transport.pause_reading()
+        if not self._goes_on:
+            self._goes_on = True
             self._loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
         """Take the frames for which the last turn had no time; only then read more."""
+        self._goes_on = False
+        self._read_bytes = 0
         link, transport = self.link, self._transport
         if link is None or transport is None or transport.is_closing():
             return

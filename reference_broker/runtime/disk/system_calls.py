@@ -6,17 +6,26 @@ fails and whose calls do.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
+import sys
 from pathlib import Path
 from typing import Protocol
 
 from reference_broker.store.disk.ports import Piece
 
+_SYNC_FILE_RANGE_WRITE = 2
+_sync_file_range = None
+if sys.platform == "linux":
+    _sync_file_range = getattr(ctypes.CDLL(None), "sync_file_range", None)
+    if _sync_file_range is not None:
+        _sync_file_range.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
+
 
 class FileCalls(Protocol):
-    """Calls as in :mod:`os`, by the same names, and three more. Each raises ``OSError`` as the
+    """Calls as in :mod:`os`, by the same names, and four more. Each raises ``OSError`` as the
     system gives it, and is never interrupted (PEP 475). A write or read may be of less than was
     asked for."""
 
@@ -50,6 +59,10 @@ class FileCalls(Protocol):
 
     def sync_file(self, descriptor: int, /) -> None:
         """Sync a file's data to the medium, not only to the drive's cache."""
+
+    def begin_writing_out(self, descriptor: int, offset: int, size_bytes: int, /) -> None:
+        """Have that part of a file begin its way to the medium, where the system can. It promises
+        nothing and raises nothing: what goes wrong is told by the next sync."""
 
     def lock(self, descriptor: int, /) -> None:
         """Lock a file for this process until the descriptor is closed. Raises ``BlockingIOError``
@@ -95,6 +108,11 @@ class SystemCalls:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
         else:
             os.fdatasync(descriptor)
+
+    @staticmethod
+    def begin_writing_out(descriptor: int, offset: int, size_bytes: int) -> None:
+        if _sync_file_range is not None:
+            _sync_file_range(descriptor, offset, size_bytes, _SYNC_FILE_RANGE_WRITE)
 
     @staticmethod
     def lock(descriptor: int) -> None:

@@ -115,7 +115,7 @@ class ConnectionProtocol(asyncio.Protocol):
             self.connection = connection
 
     def _paced(self, transport: asyncio.Transport) -> PacedOutput:
-        return PacedOutput(transport)
+        return PacedOutput(transport, self._write_later)
 
     def data_received(self, data: bytes) -> None:
         if not self.is_refused:
@@ -146,6 +146,17 @@ class ConnectionProtocol(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._output.resume()
+        self._has_written()
+
+    def _write_later(self) -> None:
+        self._loop.call_soon(self._write_on)
+
+    def _write_on(self) -> None:
+        self._output.go_on()
+        if not self._is_lost:
+            self._has_written()
+
+    def _has_written(self) -> None:
         if self._output.takes_more:
             self._guarded(lambda: self.connection.resume_writing(*self._host.now()))
             self._host.input_handled()

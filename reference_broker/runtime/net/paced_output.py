@@ -2,6 +2,7 @@
 
     connection.output --> write --> unsent --portions, until the transport says pause--> transport
                                       ^------------- resume: go on --------------------------
+                                      ^-- go_on: in the next turn, while it says nothing ----
 
 A transport keeps what the socket does not take at once, each in its own way: asyncio's selector
 loop copies it into a buffer (and its ``writelines`` joins everything first, before Python 3.12; in
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from reference_broker.core.base.limits import DELIVERY_OUTPUT_BYTES_MAX
 from reference_broker.core.message.content_frames import Piece
@@ -28,13 +30,22 @@ JOINED_BYTES_MAX = 2 * DELIVERY_OUTPUT_BYTES_MAX
 above half of it. What is larger has a large message in it, or very many answers."""
 
 
+PORTIONS_PER_TURN = 16
+"""Portions after which the others have their turn, 4 MiB: a peer on the same machine may read as
+quickly as they are written, and then no transport says pause."""
+
+
 class PacedOutput:
-    """The output of one connection, in order."""
+    """The output of one connection, in order. ``later`` has :meth:`go_on` called in the next turn
+    of the loop."""
 
-    __slots__ = ("_paused", "_transport", "_unsent")
+    __slots__ = ("_goes_on", "_later", "_paused", "_transport", "_unsent")
 
-    def __init__(self, transport: asyncio.WriteTransport) -> None:
+    def __init__(self, transport: asyncio.WriteTransport, later: Callable[[], None]) -> None:
         self._transport = transport
+        self._later = later
+        self._goes_on = False
+        """``later`` was called, and :meth:`go_on` was not."""
         self._unsent: deque[Piece] = deque()
         self._paused = False
 
@@ -67,14 +78,26 @@ class PacedOutput:
         self._paused = False
         self._go_on()
 
+    def go_on(self) -> None:
+        """A turn has begun: go on. ``takes_more`` says whether that was all."""
+        self._goes_on = False
+        self._go_on()
+
     def clear(self) -> None:
         """Let go of the unsent output: the socket is gone."""
         self._unsent.clear()
 
     def _go_on(self) -> None:
-        """Hand portions over until the transport is paused. One that is closing, for an error
-        perhaps, would drop them, and complain."""
+        """Hand portions over until the transport is paused, or has its share of the turn. One that
+        is closing, for an error perhaps, would drop them, and complain."""
+        left = PORTIONS_PER_TURN
         while self._unsent and not (self._paused or self._transport.is_closing()):
+            if not left:
+                if not self._goes_on:
+                    self._goes_on = True
+                    self._later()
+                return
+            left -= 1
             self._transport.write(b"".join(self._portion()))
 
     def _portion(self) -> list[Piece]:

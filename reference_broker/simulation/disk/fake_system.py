@@ -180,6 +180,10 @@ class FakeSystem:
             raise
         file.sync()
 
+    def begin_writing_out(self, descriptor: int, offset: int, size_bytes: int, /) -> None:
+        """What is written may be on the medium at any time anyway."""
+        self._of(descriptor)
+
     def lock(self, descriptor: int, /) -> None:
         self._of(descriptor)
         if self._locked_by >= 0:

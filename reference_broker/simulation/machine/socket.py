@@ -32,8 +32,13 @@ class TappedOutput(PacedOutput):
 
     __slots__ = ("_tap",)
 
-    def __init__(self, transport: asyncio.WriteTransport, tap: Callable[[bytes], None]) -> None:
-        super().__init__(transport)
+    def __init__(
+        self,
+        transport: asyncio.WriteTransport,
+        later: Callable[[], None],
+        tap: Callable[[bytes], None],
+    ) -> None:
+        super().__init__(transport, later)
         self._tap = tap
 
     def write(self, pieces: list[Piece], size: int) -> None:
@@ -84,7 +89,7 @@ class SocketProtocol(ConnectionProtocol):
             self._stamped_bytes = handed_out_bytes
 
     def _paced(self, transport: asyncio.Transport) -> PacedOutput:
-        return TappedOutput(transport, self._tap)
+        return TappedOutput(transport, self._write_later, self._tap)
 
     def _guarded(self, step: Callable[[], None]) -> None:
         step()

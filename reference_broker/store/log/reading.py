@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
+from reference_broker.core.base.octet_block import OctetBlock
 from reference_broker.core.journal.journal import Fetched
-from reference_broker.core.message.content import NOT_STORED, Content
+from reference_broker.core.message.content import NOT_STORED, Body, Content
 from reference_broker.errors import ReferenceBrokerError
 from reference_broker.store.disk.damage import DAMAGE
 from reference_broker.store.disk.ports import Disk
@@ -311,7 +312,7 @@ def _message(
         raise MessageLost("another record is there")
     size = FRAME_BYTES + len(payload)
     message = decode_message(payload)
-    body: bytes | bytearray = message.body
+    body: Body = message.body
     if message.chunks:
         body, size = _chunks(window, offset, seed, checksum, position, size, message)
     share = stored_share(size, message.entries)
@@ -326,23 +327,20 @@ def _chunks(
     position: int,
     at: int,
     message: Message,
-) -> tuple[bytearray, int]:
+) -> tuple[Body, int]:
     """A large body, out of the records that begin ``at`` bytes behind its message; and the offset
     of their end."""
-    body = bytearray(message.body_length)
-    start = 0
+    body = OctetBlock()
     chunks = verified_chunks(
         window, offset + at, position + at, seed, checksum, message.body_length
     )
     try:
         for chunk in chunks:
-            part = chunk[CHUNK_OVERHEAD_BYTES:]
-            body[start : start + len(part)] = part
-            start += len(part)
+            body.append(chunk[CHUNK_OVERHEAD_BYTES:])
             at += len(chunk)
     except ChunkDamaged as damage:
         raise MessageLost(str(damage)) from None
-    return body, at
+    return body.whole(), at
 
 
 def _paged(window: ReadWindow, place: PagePlace, position: int) -> Content:

@@ -75,11 +75,11 @@ class CableEnd:
     def receivers(self, link: Link) -> Mapping[Lane, Receiver]:
         return {lane: partial(self._receive, link, lane) for lane in Lane}
 
-    def _receive(self, link: Link, lane: Lane, kind: int, payload: tuple[memoryview, ...]) -> None:
+    def _receive(self, link: Link, lane: Lane, kind: int, payload: memoryview) -> None:
         if lane is not Lane.CONTROL:
             self.node.queue_links.receive(link, lane, kind, payload)
         elif kind == APPLIED:
-            self.node.queue_links.applied(link, _REVISION.unpack(payload[0])[0])
+            self.node.queue_links.applied(link, _REVISION.unpack(payload)[0])
         else:
             raise LinkError(f"control of kind {kind}")
 

@@ -34,8 +34,8 @@ class _Lanes:
     def applied(self, link: Link, revision: int) -> None:
         self.told.append(("applied", self.links.index(link), revision))
 
-    def receive(self, link: Link, lane: Lane, kind: int, payload: tuple[memoryview, ...]) -> None:
-        self.told.append((self.links.index(link), lane, kind, b"".join(payload)))
+    def receive(self, link: Link, lane: Lane, kind: int, payload: memoryview) -> None:
+        self.told.append((self.links.index(link), lane, kind, bytes(payload)))
 
     def flush(self) -> None:
         self.told.append(("turn",))

@@ -26,8 +26,10 @@ from mqkit.wire.methods import (
     TxSelect,
 )
 from reference_broker.core.base.limits import PARKED_BYTES_MAX
+from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.journal.journal import Entry
 from reference_broker.core.message.content import Content
+from reference_broker.testing.homes.scripted_home import ScriptedHome
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient
 from reference_broker.testing.recording_journal import RecordingJournal
 
@@ -132,6 +134,28 @@ def test_while_it_is_scarce_each_message_asks(place: Place) -> None:
         place.publish(b"small")
     assert len(place.room.asked) == 3
     assert place.ready() == 6
+
+
+def test_a_message_for_another_node_needs_no_room_here(place: Place) -> None:
+    """It waited for the log all the same: while a large message was written, for instance."""
+    home = ScriptedHome()
+    there = QueueDefinition(7, "there", False, {}, durable=True)
+    place.lone.broker.vhosts["/"].enter_queue(there, home)
+    for queue in ("q", "there"):
+        place.client.send(1, QueueBind(queue, "amq.fanout"))
+        place.lone.sync()
+    place.client.send(2, TxSelect())
+    place.room.is_for(0)
+    place.client.publish("there", b"small", properties=PERSISTENT)
+    place.client.publish("there", bytes(2_000), properties=PERSISTENT)
+    place.client.publish("there", b"in a transaction", channel=2, properties=PERSISTENT)
+    place.client.send(2, TxCommit())
+    place.lone.complete()
+    assert place.room.asked == []
+    assert len(home.published) == 3
+    place.client.publish("", b"to both", exchange="amq.fanout", properties=PERSISTENT)
+    assert [entries for _, entries, _ in place.room.asked] == [1]
+    assert len(home.published) == 3
 
 
 @pytest.mark.parametrize("frame_max", [131_072, 60], ids=["whole", "in frames"])

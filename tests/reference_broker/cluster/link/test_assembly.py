@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
+
 import pytest
 
 from reference_broker.cluster.link.assembly import Assembly, Message
@@ -21,8 +23,7 @@ def frame(flags: int, *payload: memoryview, lane: Lane = Lane.PUBLISH, kind: int
 def test_a_message_of_one_frame() -> None:
     message = Assembly().take(frame(0, END))
     assert message is not None
-    assert message == Message(Lane.PUBLISH, 1, (END,))
-    assert message.size == 3
+    assert message == Message(Lane.PUBLISH, 1, END)
 
 
 def test_parts_come_with_frames_of_other_lanes_and_replies_between() -> None:
@@ -30,11 +31,24 @@ def test_parts_come_with_frames_of_other_lanes_and_replies_between() -> None:
     assert assembly.take(frame(MORE, FULL)) is None
     assert assembly.take(frame(0, END, lane=Lane.DELIVER)) is not None
     assert assembly.take(frame(MORE, FULL, lane=Lane.DELIVER)) is None
-    assert assembly.take(frame(0, END, kind=REPLY)) == Message(Lane.PUBLISH, REPLY, (END,))
+    assert assembly.take(frame(0, END, kind=REPLY)) == Message(Lane.PUBLISH, REPLY, END)
     assert assembly.take(frame(MORE | CONTINUES, FULL, FULL)) is None
-    assert assembly.take(frame(CONTINUES, END)) == Message(Lane.PUBLISH, 1, (FULL, FULL, FULL, END))
+    assert assembly.take(frame(CONTINUES, END)) == Message(
+        Lane.PUBLISH, 1, memoryview(bytes(3 * FRAME_PAYLOAD_MAX) + END)
+    )
     assert assembly.held == FRAME_PAYLOAD_MAX
     assert assembly.take(frame(0, END)) is not None
+
+
+def test_when_the_last_part_comes_the_others_are_together_already() -> None:
+    """To copy them only then took the loop 60 ms for 128 MiB."""
+    assembly = Assembly()
+    for number in range(64):
+        octets = bytearray(FRAME_PAYLOAD_MAX)
+        assembly.take(frame(MORE | (CONTINUES if number else 0), memoryview(octets)))
+        assert getrefcount(octets) == 2, "its octets are copied, and it is let go of"
+        assert assembly.held == (1 + number) * FRAME_PAYLOAD_MAX
+    assert assembly.take(frame(CONTINUES, END)) is not None
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from reference_broker.cluster.link.frame import (
 )
 from reference_broker.cluster.link.frame_decoder import (
     GREETING_PAYLOAD_MAX,
-    READS_KEPT,
     FrameDecoder,
 )
 from reference_broker.cluster.link.lane import REPLY, Lane
@@ -109,17 +108,6 @@ def test_a_frame_of_one_read_is_not_copied_and_a_continuing_one_not_even_of_seve
     frame = decoder.next_frame()
     assert frame is not None
     assert [part.obj for part in frame.payload] == reads
-
-
-def test_a_part_in_very_many_reads_is_one_block() -> None:
-    decoder = opened()
-    data = encode_frame(Lane.PUBLISH, 1, b"y" * 1_000, CONTINUES)
-    size = len(data) // (READS_KEPT + 1)
-    for at in range(0, len(data), size):
-        decoder.receive_data(data[at : at + size])
-    frame = decoder.next_frame()
-    assert frame is not None
-    assert [bytes(part) for part in frame.payload] == [b"y" * 1_000]
 
 
 def test_each_flipped_bit_is_found() -> None:

@@ -343,7 +343,7 @@ def test_questions_are_answered() -> None:
     answered(pair.acceptor, b"of ")
     answered(pair.acceptor, b"x" * 600_000)
     pair.settle()
-    assert [b"".join(each.payload) for each in outcomes if isinstance(each, Answered)] == [
+    assert [bytes(each.payload) for each in outcomes if isinstance(each, Answered)] == [
         b"of counts",
         b"x" * 600_000 + b"rows",
     ]

@@ -33,7 +33,7 @@ _READERS = [read_number, read_error, read_delivery, read_got, read_counted, read
 
 
 def _reader(octets: bytes) -> OctetReader:
-    return OctetReader([memoryview(octets)])
+    return OctetReader(memoryview(octets))
 
 
 @given(_U64, _U64, st.booleans(), st.binary(max_size=50))

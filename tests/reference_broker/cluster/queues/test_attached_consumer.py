@@ -10,6 +10,7 @@ from reference_broker.cluster.queues.attached_consumer import AttachedConsumer
 from reference_broker.cluster.queues.held_leases import HeldLeases
 from reference_broker.cluster.queues.kinds import AnswerKind
 from reference_broker.cluster.queues.lane_output import LaneOutput
+from reference_broker.cluster.queues.message_octets import RUN_BYTES
 from reference_broker.cluster.queues.octet_reader import OctetReader
 from reference_broker.core.channel.consume_arguments import ConsumeArguments
 from reference_broker.core.message.header import facts_of
@@ -56,7 +57,7 @@ class _Session:
         self.pair.settle()
         found = []
         for kind, octets in self.pair.acceptor.received[Lane.DELIVER]:
-            reader = OctetReader([memoryview(octets)])
+            reader = OctetReader(memoryview(octets))
             while not reader.is_at_end:
                 if kind == AnswerKind.DELIVERY_RUN:
                     attachment, first, contents = read_delivery_run(reader)
@@ -78,6 +79,19 @@ def test_it_has_no_capacity_before_it_was_granted_some() -> None:
     assert len(session.leases) == 2
     session.consumer.grant(1, 100)
     assert not session.consumer.capacity()
+
+
+def test_a_large_body_is_in_no_run_as_it_would_be_copied_for_it() -> None:
+    session = _Session()
+    large = bytes(RUN_BYTES + 1)
+    session.publish(b"1", b"2", large, large, b"5")
+    session.consumer.grant(100, 1 << 40)
+    session.host.settle()
+    found = [(7, 1 + place, False, body) for place, body in enumerate((b"1", b"2", large, large))]
+    assert session.sent() == [*found, (7, 5, False, b"5")]
+    runs = session.pair.acceptor.received[Lane.DELIVER]
+    sizes = [len(octets) for kind, octets in runs if kind == AnswerKind.DELIVERY_RUN]
+    assert max(sizes) < RUN_BYTES
 
 
 def test_octets_are_counted_over_all() -> None:

@@ -38,7 +38,7 @@ _TAG = st.text(max_size=60) | st.binary(max_size=255).map(
 
 
 def _reader(octets: bytes) -> OctetReader:
-    return OctetReader([memoryview(octets)])
+    return OctetReader(memoryview(octets))
 
 
 @given(_U64, _U64, st.builds(Terms, _TAG, st.booleans(), st.booleans(), st.binary(max_size=40)))

@@ -72,7 +72,7 @@ class _Linked:
 
 
 def _settled(octets: bytes) -> list[Settle]:
-    reader = OctetReader([memoryview(octets)])
+    reader = OctetReader(memoryview(octets))
     found = []
     while not reader.is_at_end:
         found.append(read_settle(reader))
@@ -128,7 +128,7 @@ def test_only_the_last_grant_of_a_turn_goes_and_none_of_a_consumer_that_leaves()
         CommandKind.DETACH,
         CommandKind.GRANT,
     ]
-    reader = OctetReader([memoryview(commands[-1][1])])
+    reader = OctetReader(memoryview(commands[-1][1]))
     assert read_grant(reader) == (stays, 3, 100)
     assert reader.is_at_end
 

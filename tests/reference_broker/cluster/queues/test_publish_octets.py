@@ -23,7 +23,7 @@ _U64 = st.integers(0, (1 << 64) - 1)
 def test_a_publish_is_what_it_was(number: int, queue_ids: list[int], body: bytes) -> None:
     content = message(body)
     octets = b"".join(encode_publish(number, queue_ids, content)) * 2
-    reader = OctetReader([memoryview(octets)])
+    reader = OctetReader(memoryview(octets))
     for _ in range(2):
         read = read_publish(reader)
         assert (read.number, list(read.queue_ids)) == (number, queue_ids)
@@ -35,14 +35,14 @@ def test_a_publish_is_what_it_was(number: int, queue_ids: list[int], body: bytes
 @given(octets=st.binary(max_size=100))
 def test_any_octets_are_a_publish_or_an_error_of_the_link(octets: bytes) -> None:
     try:
-        read_publish(OctetReader([memoryview(octets)]))
+        read_publish(OctetReader(memoryview(octets)))
     except LinkError:
         return
 
 
 def test_an_answer_to_a_reply_consumer_is_for_no_queue() -> None:
     octets = b"".join(encode_publish(7, [], message()))
-    assert read_publish(OctetReader([memoryview(octets)])).queue_ids == ()
+    assert read_publish(OctetReader(memoryview(octets))).queue_ids == ()
 
 
 @given(numbers=st.lists(_U64, min_size=1, max_size=10))

@@ -32,6 +32,7 @@ from mqkit.wire.methods import (
 from mqkit.wire.spec import FrameType
 from reference_broker.core.base.limits import MESSAGE_SIZE_MAX, Limits
 from reference_broker.core.channel.publish_target import COPIED_BODY_BYTES_MAX
+from reference_broker.core.message.content import Body
 from reference_broker.testing.lone_broker import LoneBroker, LoneClient, Received
 
 PUBLISH = method_frame(1, BasicPublish("", "q"))
@@ -195,20 +196,20 @@ def test_a_message_larger_than_the_bound_is_refused_at_its_header(send: Send) ->
     assert client.connection.broker.vhosts["/"].queues["q"].ready == 1
 
 
-def test_a_large_body_is_the_buffer_that_it_was_collected_in() -> None:
+def test_a_large_body_is_the_block_that_it_was_collected_in() -> None:
     client = client_with_queue()
     size = 2 * COPIED_BODY_BYTES_MAX
     client.send_bytes(PUBLISH + header(size) + body(bytes(COPIED_BODY_BYTES_MAX)))
     assembly = client.connection.channels[1].assembly
     assert assembly is not None
-    buffer = assembly.body
+    block = assembly.body
     client.send_bytes(body(bytes(COPIED_BODY_BYTES_MAX)))
     [content] = client.connection.broker.vhosts["/"].queues["q"].contents.values()
-    assert content.body is buffer
-    assert len(buffer) == size
+    assert content.body is block.whole()
+    assert len(block) == size
 
 
-def test_a_small_body_is_copied_out_of_its_buffer() -> None:
+def test_a_small_body_is_copied_out_of_its_block() -> None:
     client = client_with_queue()
     half = bytes(COPIED_BODY_BYTES_MAX // 2)
     client.send_bytes(PUBLISH + header(COPIED_BODY_BYTES_MAX) + body(half) + body(half))
@@ -217,7 +218,7 @@ def test_a_small_body_is_copied_out_of_its_buffer() -> None:
     assert content.body == half + half
 
 
-def test_a_buffer_grows_with_what_arrives_and_not_with_what_is_promised() -> None:
+def test_a_block_grows_with_what_arrives_and_not_with_what_is_promised() -> None:
     client = client_with_queue(Limits(message_size_max=MESSAGE_SIZE_MAX))
     client.send_bytes(PUBLISH + header(MESSAGE_SIZE_MAX))
     assembly = client.connection.channels[1].assembly
@@ -225,8 +226,8 @@ def test_a_buffer_grows_with_what_arrives_and_not_with_what_is_promised() -> Non
     capacities = set()
     for arrived in range(1, 101):
         client.send_bytes(body(bytes(10_000)))
-        capacities.add(sys.getsizeof(assembly.body))
-        assert sys.getsizeof(assembly.body) < 1.2 * arrived * 10_000
+        capacities.add(sys.getsizeof(assembly.body.whole()))
+        assert sys.getsizeof(assembly.body.whole()) < 1.2 * arrived * 10_000
     assert len(capacities) < 50  # each is a block that may have been copied
 
 
@@ -338,7 +339,7 @@ def test_where_reads_end_never_changes_what_comes_out(
 
 def _outcome(
     pieces: list[bytes],
-) -> tuple[dict[int, list[Received]], dict[int, list[int]], list[bytes | bytearray]]:
+) -> tuple[dict[int, list[Received]], dict[int, list[int]], list[Body]]:
     lone = LoneBroker()
     client = lone.client(channels=(1, 2))
     client.send(1, QueueDeclare("q"), BasicConsume("q", "tag"))

@@ -6,12 +6,20 @@ import asyncio
 import socket
 from collections.abc import Callable, Coroutine
 from functools import partial
+from itertools import pairwise
 
+import uvloop
+
+from reference_broker.cluster.link.frame import FRAME_PAYLOAD_MAX
 from reference_broker.cluster.link.handshake import Role
 from reference_broker.cluster.link.lane import Lane
 from reference_broker.cluster.link.link import Link
 from reference_broker.cluster.link.link_state import LinkState
-from reference_broker.runtime.cluster.link_socket import LinkSocket
+from reference_broker.runtime.cluster.link_socket import (
+    READ_PER_TURN_BYTES,
+    WRITTEN_PER_TURN_BYTES,
+    LinkSocket,
+)
 from reference_broker.testing.link_pair import LinkEnd, identity
 
 TIMEOUT_S = 30
@@ -25,6 +33,8 @@ class Host:
         self.end = LinkEnd(role, identity(role), self.now())
         self.takes = takes
         self.inputs = self.gone_count = 0
+        self.flushed: list[int] = []
+        """Octets of each flush."""
         dialled = self.end.link if role is Role.DIALER else None
         self.socket = LinkSocket(self, self.loop, dialled)
 
@@ -34,7 +44,10 @@ class Host:
     def input(self, link_socket: LinkSocket, step: partial[None]) -> None:
         self.inputs += 1
         step()
-        self.loop.call_soon(link_socket.flush)
+        self.loop.call_soon(self.flush)
+
+    def look_at(self, link: Link) -> None:
+        self.loop.call_soon(self.flush)
 
     def now(self) -> float:
         return self.loop.time()
@@ -43,7 +56,9 @@ class Host:
         self.gone_count += 1
 
     def flush(self) -> None:
+        before = sum(self.end.link.counts.sent_octets)
         self.socket.flush()
+        self.flushed.append(sum(self.end.link.counts.sent_octets) - before)
 
 
 async def _connect(*, takes: bool = True) -> tuple[Host, Host]:
@@ -60,12 +75,16 @@ async def _until(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
 
 
-def _run(scenario: Coroutine[None, None, None]) -> None:
+def _run(
+    scenario: Coroutine[None, None, None],
+    new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
+) -> None:
     async def bounded() -> None:
         async with asyncio.timeout(TIMEOUT_S):
             await scenario
 
-    asyncio.run(bounded())
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(bounded())
 
 
 async def _open() -> tuple[Host, Host]:
@@ -100,6 +119,46 @@ def test_a_message_larger_than_all_buffers_arrives() -> None:
         await _until(lambda: dialer.gone_count + acceptor.gone_count == 2)
 
     _run(scenario())
+
+
+LARGE = bytes(48 * 1024 * 1024)
+
+
+def test_a_large_message_is_written_in_several_turns() -> None:
+    """The socket would take it as quickly as the other end reads."""
+
+    async def scenario() -> None:
+        dialer, acceptor = await _open()
+        dialer.end.link.send(Lane.PUBLISH, 1, (LARGE,))
+        dialer.flush()
+        await _until(lambda: bool(acceptor.end.received[Lane.PUBLISH]))
+        assert max(dialer.flushed) < WRITTEN_PER_TURN_BYTES + 2 * FRAME_PAYLOAD_MAX
+        for host in (dialer, acceptor):
+            host.socket.abort()
+        await _until(lambda: dialer.gone_count + acceptor.gone_count == 2)
+
+    _run(scenario())
+
+
+def test_a_large_message_is_read_in_several_turns() -> None:
+    """libuv reads a socket again and again as long as something is there."""
+
+    async def scenario() -> None:
+        dialer, acceptor = await _open()
+        counts, read = acceptor.end.link.counts.received_octets, [0]
+        dialer.end.link.send(Lane.PUBLISH, 1, (LARGE,))
+        dialer.flush()
+        received = acceptor.end.received[Lane.PUBLISH]
+        while not received:
+            await asyncio.sleep(0)
+            read.append(counts[Lane.PUBLISH])
+        in_a_turn = max(after - before for before, after in pairwise(read))
+        assert in_a_turn < READ_PER_TURN_BYTES + 2 * FRAME_PAYLOAD_MAX
+        for host in (dialer, acceptor):
+            host.socket.abort()
+        await _until(lambda: dialer.gone_count + acceptor.gone_count == 2)
+
+    _run(scenario(), uvloop.new_event_loop)
 
 
 def test_many_frames_are_taken_in_several_turns() -> None:

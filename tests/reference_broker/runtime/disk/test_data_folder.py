@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from reference_broker.errors import DataDirectoryLocked
-from reference_broker.runtime.disk.data_folder import WRITE_BYTES, DataFolder
+from reference_broker.runtime.disk.data_folder import WRITE_BYTES, WRITE_OUT_BYTES, DataFolder
 from reference_broker.runtime.disk.system_calls import SystemCalls
 from reference_broker.simulation.disk.system_disk import DIRECTORY, SystemDisk
 from reference_broker.store.disk.ports import (
@@ -250,6 +250,27 @@ def test_a_call_writes_so_much_and_a_large_piece_is_not_joined_to_its_neighbours
     folder.perform(Write("a", 3, pieces))
     assert folder.read("a") == bytes(3) + b"".join(pieces)
     assert written == calls
+
+
+def test_the_disk_begins_with_a_large_write_while_there_is_more_of_it(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[int, int]] = []
+
+    def begin(descriptor: int, offset: int, size_bytes: int) -> None:
+        written = os.pread(descriptor, 1, offset + size_bytes - 1) + os.pread(descriptor, 9, end)
+        assert written == b"x", "it goes to the disk when it is written, and the last is not yet"
+        begun.append((offset, size_bytes))
+
+    monkeypatch.setattr(SystemCalls, "begin_writing_out", staticmethod(begin))
+    folder.perform(CreateFile("a", 1))
+    chunks: list[Piece] = [b"x" * (2 * WRITE_BYTES)] * 128
+    end = 3 + 2 * WRITE_BYTES * len(chunks)
+    folder.perform(Write("a", 3, [*chunks, b"end"]))
+    assert begun == [(3 + at, WRITE_OUT_BYTES) for at in range(0, end - 3, WRITE_OUT_BYTES)]
+    begun.clear()
+    folder.perform(Write("a", 3, [bytes(1_000)] * 5_000))
+    assert begun == []
 
 
 def test_a_spare_is_a_file_like_any_other(

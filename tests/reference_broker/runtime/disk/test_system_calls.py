@@ -23,6 +23,13 @@ def test_a_system_without_fallocate_says_so(
     assert refused.value.errno == errno.ENOSYS
 
 
+def test_writing_out_has_nothing_to_say(tmp_path: Path) -> None:
+    with (tmp_path / "a").open("wb") as file:
+        file.write(bytes(10_000))
+        SYSTEM.begin_writing_out(file.fileno(), 0, 20_000)
+    SYSTEM.begin_writing_out(-1, 0, 1)
+
+
 def test_a_locked_file_can_not_be_locked_again_until_it_is_closed(tmp_path: Path) -> None:
     first, second = (os.open(tmp_path / "a", os.O_RDWR | os.O_CREAT) for _ in range(2))
     SYSTEM.lock(first)

@@ -13,7 +13,7 @@ from reference_broker.core.base.limits import DELIVERY_OUTPUT_BYTES_MAX, MIB
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.connection.connection import Connection
 from reference_broker.runtime.net.connection_protocol import READ_BYTES_PER_TURN, ConnectionProtocol
-from reference_broker.runtime.net.paced_output import PORTION_BYTES
+from reference_broker.runtime.net.paced_output import PORTION_BYTES, PORTIONS_PER_TURN
 from reference_broker.testing.lone_broker import LoneBroker
 
 BODY = bytes(4 * MIB)
@@ -174,6 +174,29 @@ def test_the_transport_never_has_more_than_its_mark_and_a_portion(side: Side) ->
     side.flush()
     assert side.read_all() == delivery(1)
     assert side.socket.most <= DELIVERY_OUTPUT_BYTES_MAX + PORTION_BYTES
+
+
+def test_a_peer_that_reads_at_once_gets_a_large_message_in_several_turns(side: Side) -> None:
+    side.socket.high = 1 << 40
+    side.lone.client().publish("q", bytes(9 * MIB))
+    side.flush()
+    shares = [len(side.socket.read())]
+
+    def turn_ends() -> None:
+        shares.append(len(side.socket.read()))
+        if side.protocol._output.is_empty:
+            side.loop.stop()
+        else:
+            side.loop.call_soon(turn_ends)
+
+    side.loop.call_soon(turn_ends)
+    side.loop.run_forever()
+    share = PORTIONS_PER_TURN * PORTION_BYTES
+    assert shares[:-1] == [share, share]
+    assert sum(shares) > 9 * MIB
+    side.lone.client().publish("q", b"small")
+    side.flush()
+    assert b"small" in side.read_all()
 
 
 def test_the_socket_is_closed_when_the_last_words_are_with_the_transport(side: Side) -> None:

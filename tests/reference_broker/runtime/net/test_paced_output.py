@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from reference_broker.core.message.content_frames import Piece
-from reference_broker.runtime.net.paced_output import JOINED_BYTES_MAX, PORTION_BYTES, PacedOutput
+from reference_broker.runtime.net.paced_output import (
+    JOINED_BYTES_MAX,
+    PORTION_BYTES,
+    PORTIONS_PER_TURN,
+    PacedOutput,
+)
 
 
 class Pipe(asyncio.WriteTransport):
@@ -17,7 +22,9 @@ class Pipe(asyncio.WriteTransport):
 
     def __init__(self, pauses_at: int | None = None) -> None:
         super().__init__()
-        self.output = PacedOutput(self)
+        self.output = PacedOutput(self, lambda: self.turns.append(len(self.writes)))
+        self.turns: list[int] = []
+        """Writes that there were whenever it was to go on in the next turn."""
         self.writes: list[bytes] = []
         self.pauses_at = pauses_at
         self.closing = False
@@ -61,6 +68,31 @@ def test_what_is_large_goes_in_portions() -> None:
     assert [len(data) for data in pipe.writes] == [PORTION_BYTES] * 8 + [8]
     assert pipe.writes[-1] == b"\0\0\0\0tail"
     assert pipe.output.takes_more
+
+
+def test_a_transport_that_never_says_pause_has_its_share_of_a_turn() -> None:
+    pipe = Pipe()
+    body = bytes(2 * PORTIONS_PER_TURN * PORTION_BYTES + 1)
+    send(pipe, body)
+    assert len(pipe.writes) == PORTIONS_PER_TURN
+    assert not pipe.output.takes_more
+    send(pipe, b"last")  # another share, and no other turn
+    pipe.output.go_on()
+    assert pipe.turns == [PORTIONS_PER_TURN]
+    assert b"".join(pipe.writes) == body + b"last"
+    assert pipe.output.takes_more
+
+
+def test_it_goes_on_turn_by_turn() -> None:
+    pipe = Pipe()
+    send(pipe, bytes(3 * PORTIONS_PER_TURN * PORTION_BYTES))
+    for turns in (1, 2):
+        assert pipe.turns == [PORTIONS_PER_TURN * turn for turn in range(1, turns + 1)]
+        pipe.output.go_on()
+    assert len(pipe.writes) == 3 * PORTIONS_PER_TURN
+    assert pipe.output.takes_more
+    pipe.output.go_on()
+    assert len(pipe.turns) == 2
 
 
 def test_it_stops_at_pause_and_goes_on_at_resume() -> None:
@@ -116,4 +148,6 @@ def test_the_order_is_kept_whatever_the_sizes_and_pauses(seed: int) -> None:
         pipe.output.resume()
     pipe.pauses_at = None
     pipe.output.resume()
+    while not pipe.output.is_empty:
+        pipe.output.go_on()
     assert b"".join(pipe.writes) == expected

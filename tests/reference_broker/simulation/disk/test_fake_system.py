@@ -39,6 +39,7 @@ def test_it_does_what_the_real_one_does(of: object, tmp_path: Path) -> None:
     calls.posix_fallocate(descriptor, 0, 8)
     said += [calls.fstat(descriptor).st_size, calls.pwrite(descriptor, b"one", 2)]
     said += [calls.pread(descriptor, 100, 1), calls.pread(descriptor, 1, 8)]
+    calls.begin_writing_out(descriptor, 0, 5)
     calls.sync_file(descriptor)
     calls.replace(folder / "a", folder / "b")
     calls.pwrite(descriptor, b"two", 5)

@@ -17,7 +17,9 @@ def test_each_message_comes_once_for_each_queue_in_log_order(closed_disk: Any) -
     found = list(stored_messages(closed_disk, recovered))
     assert [each.position for each in found] == sorted(each.position for each in found)
     assert len({(each.queue_id, each.sequence) for each in found}) == len(found)
-    shared = [each for each in found if each.content and each.content.body.startswith(b"to both")]
+    shared = [
+        each for each in found if each.content and bytes(each.content.body).startswith(b"to both")
+    ]
     assert {each.queue_id for each in shared} == {A, B}
     for each in found:
         assert each.content is not None

@@ -67,14 +67,15 @@ def read_run(reader: OctetReader, count: int, route_size: int) -> list[Content]:
     octets = reader.take(sum(sizes))
     contents: list[Content] = []
     at = 0
-    fixed = _FIXED.unpack_from
+    header, of_size = b"", -1
     pairs = iter(sizes)
     for header_size, body_size in zip(pairs, pairs, strict=True):
         body_at = at + header_size
         end = body_at + body_size
-        header = octets[at:body_at]
-        if header_size < HEADER_FIXED_SIZE or fixed(header) != (_BASIC, 0, body_size):
-            raise LinkError("a message whose header is not that of its body")
+        found = octets[at:body_at]
+        if found != header or body_size != of_size:
+            _require_header_of(found, body_size)
+            header, of_size = found, body_size
         contents.append(Content(route, header, octets[body_at:end]))
         at = end
     return contents
@@ -88,9 +89,13 @@ def read_content(reader: OctetReader, route_size: int, header_size: int, body_si
     body = reader.take(body_size)
     if not _is_route(route):
         raise LinkError("a message whose exchange name and routing key can't be read")
-    if header_size < HEADER_FIXED_SIZE or _FIXED.unpack_from(header) != (_BASIC, 0, body_size):
-        raise LinkError("a message whose header is not that of its body")
+    _require_header_of(header, body_size)
     return Content(route, header, body)
+
+
+def _require_header_of(header: bytes, body_size: int) -> None:
+    if len(header) < HEADER_FIXED_SIZE or _FIXED.unpack_from(header) != (_BASIC, 0, body_size):
+        raise LinkError("a message whose header is not that of its body")
 
 
 def _is_route(route: bytes) -> bool:

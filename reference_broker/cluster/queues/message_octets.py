@@ -18,7 +18,7 @@ from reference_broker.errors import LinkError
 _FIXED = struct.Struct(">HHQ")
 _BASIC = 60
 
-RUN_BYTES = 64 * 1024
+RUN_BYTES = 128 * 1024
 """Octets of a run: they are copied together."""
 
 RUN_MAX = 1_024

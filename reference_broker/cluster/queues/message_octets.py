@@ -46,14 +46,12 @@ def runs_of(contents: Sequence[Content]) -> Iterator[tuple[int, Sequence[Content
 
 
 def octets_of_run(contents: Sequence[Content]) -> tuple[bytes, bytes]:
-    """Messages of one route: the sizes of the headers and bodies, and then route and messages."""
-    sizes: list[int] = []
-    octets: list[bytes | bytearray] = [contents[0].route]
-    for content in contents:
-        header, body = content.header, content.body
-        sizes += (len(header), len(body))
-        octets += (header, body)
-    return struct.pack(f">{len(sizes)}I", *sizes), b"".join(octets)
+    """Messages of one route: the sizes of all headers and of all bodies, and then the route, the
+    headers and the bodies."""
+    headers = [content.header for content in contents]
+    bodies = [content.body for content in contents]
+    sizes = struct.pack(f">{2 * len(contents)}I", *map(len, headers), *map(len, bodies))
+    return sizes, b"".join((contents[0].route, *headers, *bodies))
 
 
 def read_run(reader: OctetReader, count: int, route_size: int) -> list[Content]:
@@ -66,18 +64,17 @@ def read_run(reader: OctetReader, count: int, route_size: int) -> list[Content]:
         raise LinkError("messages whose exchange name and routing key can't be read")
     octets = reader.take(sum(sizes))
     contents: list[Content] = []
-    at = 0
+    at, body_at = 0, sum(sizes[:count])
     header, of_size = b"", -1
-    pairs = iter(sizes)
-    for header_size, body_size in zip(pairs, pairs, strict=True):
-        body_at = at + header_size
-        end = body_at + body_size
-        found = octets[at:body_at]
+    for header_size, body_size in zip(sizes[:count], sizes[count:], strict=True):
+        header_at, at = at, at + header_size
+        found = octets[header_at:at]
         if found != header or body_size != of_size:
             _require_header_of(found, body_size)
             header, of_size = found, body_size
-        contents.append(Content(route, header, octets[body_at:end]))
-        at = end
+        stop = body_at + body_size
+        contents.append(Content(route, header, octets[body_at:stop]))
+        body_at = stop
     return contents
 
 

@@ -4,7 +4,8 @@ the lane takes."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 from reference_broker.cluster.link.lane import MESSAGE_OVERHEAD_BYTES
@@ -29,9 +30,7 @@ CONSUMER_BYTES = 400
 """Accounted for each consumer, beside its tag: measured, with its places in the session and the
 queue."""
 
-
-def _route(lease: Lease) -> bytes:
-    return lease.content.route
+_route = attrgetter("content.route")
 
 
 class ConsumerSession(Protocol):
@@ -150,19 +149,22 @@ class AttachedConsumer:
         return count + len(run)
 
     def _take_run(self, leases: Iterator[Lease]) -> list[Lease]:
-        """Take what fits into one run, and send it."""
+        """Take what fits into one run, and send it: as much as is granted, for the lane has room as
+        long as nothing is sent."""
         run: list[Lease] = []
-        size = 0
-        while size < RUN_BYTES and len(run) < RUN_MAX and self.capacity():
-            lease = next(leases, None)
-            if lease is None:
-                break
+        if not self.capacity():
+            return run
+        most = min(self._octets_left, RUN_BYTES)
+        left = most
+        for lease in islice(leases, min(self._messages_left, RUN_MAX)):
             run.append(lease)
-            octets = len(lease.content.body)
-            size += octets
-            self._messages_left -= 1
-            self._octets_left -= octets
+            left -= len(lease.content.body)
+            if left <= 0:
+                break
+        size = most - left
+        self._messages_left -= len(run)
         self._messages_sent += len(run)
+        self._octets_left -= size
         self._octets_sent += size
         self._session.delivered += len(run)
         for _, alike in groupby(run, _route):

@@ -3,7 +3,8 @@ handed out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,28 +34,21 @@ class HeldLeases:
         self._count += 1
 
     def add_run(self, leases: Sequence[Lease]) -> None:
-        """The origin holds these, which are of one queue."""
+        """The origin holds these, which are of one queue, and have one number after another."""
         if leases:
             held = self._by_queue.setdefault(leases[0].queue.id, {})
-            held.update([(lease.number, lease) for lease in leases])
+            held.update(enumerate(leases, leases[0].number))
             self._count += len(leases)
 
-    def take(self, queue_id: int, numbers: Iterable[int]) -> tuple[list[Lease], int]:
+    def take(self, queue_id: int, numbers: Sequence[int]) -> tuple[list[Lease], int]:
         """The leases of these numbers, in this order, which the origin holds no more; and how many
         of the numbers it did not hold."""
         leases = self._by_queue.get(queue_id, {})
-        taken: list[Lease] = []
-        missing = 0
-        for number in numbers:
-            lease = leases.pop(number, None)
-            if lease is None:
-                missing += 1
-            else:
-                taken.append(lease)
+        taken = [lease for lease in map(leases.pop, numbers, repeat(None)) if lease is not None]
         self._count -= len(taken)
         if not leases:
             self._by_queue.pop(queue_id, None)
-        return taken, missing
+        return taken, len(numbers) - len(taken)
 
     def forget(self, queue: Queue) -> None:
         """The queue is deleted, and so its leases are stale."""

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 
 from reference_broker.cluster.link.frame import Buffer
 from reference_broker.cluster.queues.octet_reader import OctetReader
-from reference_broker.core.message.content import Body, Content
+from reference_broker.core.message.content import Content
 from reference_broker.core.message.header import HEADER_FIXED_SIZE
 from reference_broker.errors import LinkError
 
 _FIXED = struct.Struct(">HHQ")
 _BASIC = 60
 
-RUN_BYTES = 64 * 1024
+RUN_BYTES = 128 * 1024
 """Octets of a run: they are copied together."""
 
 RUN_MAX = 1_024
@@ -47,14 +47,12 @@ def runs_of(contents: Sequence[Content]) -> Iterator[tuple[int, Sequence[Content
 
 
 def octets_of_run(contents: Sequence[Content]) -> tuple[bytes, bytes]:
-    """Messages of one route: the sizes of the headers and bodies, and then route and messages."""
-    sizes: list[int] = []
-    octets: list[Body] = [contents[0].route]
-    for content in contents:
-        header, body = content.header, content.body
-        sizes += (len(header), len(body))
-        octets += (header, body)
-    return struct.pack(f">{len(sizes)}I", *sizes), b"".join(octets)
+    """Messages of one route: the sizes of all headers and of all bodies, and then the route, the
+    headers and the bodies."""
+    headers = [content.header for content in contents]
+    bodies = [content.body for content in contents]
+    sizes = struct.pack(f">{2 * len(contents)}I", *map(len, headers), *map(len, bodies))
+    return sizes, b"".join((contents[0].route, *headers, *bodies))
 
 
 def read_run(reader: OctetReader, count: int, route_size: int) -> list[Content]:
@@ -67,17 +65,17 @@ def read_run(reader: OctetReader, count: int, route_size: int) -> list[Content]:
         raise LinkError("messages whose exchange name and routing key can't be read")
     octets = reader.take(sum(sizes))
     contents: list[Content] = []
-    at = 0
-    fixed = _FIXED.unpack_from
-    pairs = iter(sizes)
-    for header_size, body_size in zip(pairs, pairs, strict=True):
-        body_at = at + header_size
-        end = body_at + body_size
-        header = octets[at:body_at]
-        if header_size < HEADER_FIXED_SIZE or fixed(header) != (_BASIC, 0, body_size):
-            raise LinkError("a message whose header is not that of its body")
-        contents.append(Content(route, header, octets[body_at:end]))
-        at = end
+    at, body_at = 0, sum(sizes[:count])
+    header, of_size = b"", -1
+    for header_size, body_size in zip(sizes[:count], sizes[count:], strict=True):
+        header_at, at = at, at + header_size
+        found = octets[header_at:at]
+        if found != header or body_size != of_size:
+            _require_header_of(found, body_size)
+            header, of_size = found, body_size
+        stop = body_at + body_size
+        contents.append(Content(route, header, octets[body_at:stop]))
+        body_at = stop
     return contents
 
 
@@ -89,9 +87,13 @@ def read_content(reader: OctetReader, route_size: int, header_size: int, body_si
     body = reader.take_body(body_size)
     if not _is_route(route):
         raise LinkError("a message whose exchange name and routing key can't be read")
-    if header_size < HEADER_FIXED_SIZE or _FIXED.unpack_from(header) != (_BASIC, 0, body_size):
-        raise LinkError("a message whose header is not that of its body")
+    _require_header_of(header, body_size)
     return Content(route, header, body)
+
+
+def _require_header_of(header: bytes, body_size: int) -> None:
+    if len(header) < HEADER_FIXED_SIZE or _FIXED.unpack_from(header) != (_BASIC, 0, body_size):
+        raise LinkError("a message whose header is not that of its body")
 
 
 def _is_route(route: bytes) -> bool:

@@ -131,7 +131,7 @@ class PublishIntake:
         if queue is None or not takes_runs(queue) or queue.deduplication is not None:
             return None
         room = queue.env.journal.free_space
-        largest = max([content.size for content in run.contents])
+        largest = max([len(content.header) + len(content.body) for content in run.contents])
         return None if room.scarce or largest > room.plain_bytes else queue
 
     def _each(self, publishes: Iterable[Publish]) -> Steps:
@@ -300,13 +300,13 @@ def _facts_of(content: Content) -> HeaderFacts:
 
 def _facts_of_all(contents: Sequence[Content]) -> HeaderFacts | None:
     """The facts of a run; ``None`` where its messages are not alike. Raises :exc:`LinkError`."""
-    first = facts = _facts_of(contents[0])
-    known = contents[0].header
+    first = _facts_of(contents[0])
+    known = b""
     for content in contents:
         if content.header != known:
             known, facts = content.header, _facts_of(content)
-        if facts.expiration_ms is not None or facts.persistent != first.persistent:
-            return None
+            if facts.expiration_ms is not None or facts.persistent != first.persistent:
+                return None
     return first
 
 

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 _Delivery: TypeAlias = "tuple[int, bool, Content]"
 """The number of a lease, true for a redelivery, and the message."""
 
-WINDOW_MESSAGES = 256
-"""Messages that a consumer is granted beyond those that it has got, at most."""
+WINDOW_MESSAGES = 1024
+"""Messages that a consumer is granted beyond those that it has got, at most. With fewer a consumer
+of small ones falls behind its publishers, and what waits at its queue has to be read back."""
 
 HANDED_OUT_PER_UNIT = 4
 """Messages of a run that are handed out in the time that one is published."""
@@ -39,9 +40,10 @@ WINDOW_BYTES = 1024 * 1024
 """Octets of bodies, likewise."""
 
 
-def _accounted(content: Content) -> int:
-    """Octets that are accounted for a delivery that waits."""
-    return len(content.header) + len(content.body) + MESSAGE_OVERHEAD_BYTES
+def _accounted(contents: Sequence[Content]) -> int:
+    """Octets that are accounted for deliveries that wait."""
+    octets = sum([len(content.header) + len(content.body) for content in contents])
+    return octets + len(contents) * MESSAGE_OVERHEAD_BYTES
 
 
 class RemoteConsumer(ConsumerPort, Protocol):
@@ -156,7 +158,7 @@ class Attachment:
             self._come_late(((number, redelivered, content),))
             return
         self._waiting.append((number, redelivered, content))
-        self._note_waiting(_accounted(content))
+        self._note_waiting(_accounted((content,)))
         queue.wake(self._consumer)
 
     def deliver_run(self, first: int, contents: Sequence[Content]) -> None:
@@ -168,7 +170,7 @@ class Attachment:
             self._come_late(arrived)
             return
         self._waiting.extend(arrived)
-        self._note_waiting(sum(map(_accounted, contents)))
+        self._note_waiting(_accounted(contents))
         queue.wake(self._consumer)
 
     def _come_late(self, deliveries: Iterable[_Delivery]) -> None:
@@ -225,7 +227,7 @@ class Attachment:
                 return False
             if waiting[0][1] or queue.env.firehose is not None:
                 delivery = waiting.popleft()
-                self._note_waiting(-_accounted(delivery[2]))
+                self._note_waiting(-_accounted(delivery[2:]))
                 self._hand_out(*delivery)
                 budget.left -= 1
             else:
@@ -261,21 +263,22 @@ class Attachment:
         """Hand out the first messages that nobody had before, as far as the consumer has room;
         returns how many."""
         queue, consumer = self._queue, self._consumer
-        waited = self._waiting_bytes
-        count = consumer.deliver_run(self._fresh())
-        consumer.note_waiting(self._waiting_bytes - waited)
+        contents: list[Content] = []
+        count = consumer.deliver_run(self._fresh(contents))
+        self._note_waiting(-_accounted(contents))
         queue.note_delivered(queue.lease_number + count, count if consumer.no_ack else 0, 0)
         self._given += count
+        self._delivered_bytes += sum([len(content.body) for content in contents])
         return count
 
-    def _fresh(self) -> Iterator[Lease]:
-        """A lease for each message that is asked for, up to one that somebody had before."""
+    def _fresh(self, taken: list[Content]) -> Iterator[Lease]:
+        """A lease for each message that is asked for, and was ``taken`` then, up to one that
+        somebody had before."""
         queue, consumer, waiting = self._queue, self._consumer, self._waiting
         leases = {} if consumer.no_ack else queue.leases
         while waiting and not waiting[0][1]:
             number, _, content = waiting.popleft()
-            self._waiting_bytes -= _accounted(content)
-            self._delivered_bytes += len(content.body)
+            taken.append(content)
             leases[number] = lease = Lease(queue, number, content, False, number, consumer)
             try:
                 yield lease

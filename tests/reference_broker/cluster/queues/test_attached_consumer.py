@@ -102,6 +102,18 @@ def test_octets_are_counted_over_all() -> None:
     assert len(session.leases) == 0
 
 
+def test_a_run_ends_where_the_grant_does() -> None:
+    session = _Session()
+    session.publish(*[b"12"] * 9)
+    session.consumer.grant(100, 7)
+    session.host.settle()
+    assert len(session.sent()) == 4
+    session.consumer.grant(6, 100)
+    session.host.settle()
+    assert [number for _, number, *_ in session.sent()] == [1, 2, 3, 4, 5, 6]
+    assert (len(session.leases), session.delivered, session.queue.ready) == (6, 6, 3)
+
+
 def test_without_room_in_the_lane_it_says_so_and_is_woken() -> None:
     session = _Session()
     session.consumer.grant(100, 1 << 40)

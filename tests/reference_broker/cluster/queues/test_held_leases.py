@@ -31,12 +31,13 @@ def test_leases_are_taken_in_the_order_that_was_asked_and_the_others_counted() -
 def test_they_are_counted_however_they_come_and_go() -> None:
     queue = QueueHost().declare("q")
     held = HeldLeases()
-    held.add_run([_lease(queue, number) for number in (1, 2, 3)])
-    held.add(_lease(queue, 4))
+    run = [_lease(queue, number) for number in (5, 6, 7)]
+    held.add_run(run)
+    held.add(_lease(queue, 8))
     held.add_run([])
     assert len(held) == 4
-    held.take(queue.id, (2, 9))
-    assert len(held) == 3
+    assert held.take(queue.id, (7, 9, 6)) == ([run[2], run[1]], 1)
+    assert len(held) == 2
     held.forget(queue)
     assert len(held) == 0
 

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference_broker.cluster.queues.message_octets import octets_of, read_content
+from reference_broker.cluster.queues.message_octets import (
+    RUN_MAX,
+    octets_of,
+    octets_of_run,
+    read_content,
+    read_run,
+)
 from reference_broker.cluster.queues.octet_reader import OctetReader
 from reference_broker.core.message.content import Content
 from reference_broker.errors import LinkError
@@ -55,3 +61,45 @@ def test_a_route_is_two_short_strings(route: bytes) -> None:
 def test_a_header_is_the_one_of_its_body(header: bytes) -> None:
     with pytest.raises(LinkError, match="header"):
         _read(Content(b"\0\0", header, b"body"))
+
+
+def _read_run(contents: list[Content], *, cut: int = 0) -> list[Content]:
+    octets = b"".join(octets_of_run(contents))
+    pieces = [memoryview(octets[:cut]), memoryview(octets[cut:])]
+    return read_run(OctetReader(pieces), len(contents), len(contents[0].route))
+
+
+@given(bodies=st.lists(st.binary(max_size=9), min_size=1, max_size=9), cut=st.integers(0, 40))
+def test_a_run_is_what_it_was(bodies: list[bytes], cut: int) -> None:
+    ids = ["m" * (len(body) % 3) for body in bodies]
+    contents = [message(body, message_id=id) for body, id in zip(bodies, ids, strict=True)]
+    read = _read_run(contents, cut=cut)
+    assert [(it.route, it.header, it.body) for it in read] == [
+        (it.route, it.header, it.body) for it in contents
+    ]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("header", [b"", message(b"of5").header, message(b"of_4").header[:13]])
+def test_each_header_of_a_run_is_the_one_of_its_body(header: bytes, place: int) -> None:
+    contents = [message(b"four"), message(b"four"), message(b"of_4")]
+    contents[place] = Content(contents[0].route, header, b"body")
+    with pytest.raises(LinkError, match="header"):
+        _read_run(contents)
+
+
+def test_a_header_that_is_sent_again_is_the_one_of_its_body() -> None:
+    again = Content(message().route, message(b"four").header, b"five5")
+    with pytest.raises(LinkError, match="header"):
+        _read_run([message(b"four"), again])
+
+
+@pytest.mark.parametrize("count", [0, RUN_MAX + 1])
+def test_a_run_has_some_messages_and_not_too_many(count: int) -> None:
+    with pytest.raises(LinkError, match="a run of"):
+        read_run(OctetReader([memoryview(b"\0" * 16 * RUN_MAX)]), count, 2)
+
+
+def test_a_run_has_the_route_of_a_message() -> None:
+    with pytest.raises(LinkError, match="exchange name and routing key"):
+        _read_run([message(route=b"\0\5a")])

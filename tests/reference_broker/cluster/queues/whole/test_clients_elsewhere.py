@@ -144,6 +144,16 @@ def test_large_messages_come_on_and_on(two: Two, prefetch: int, no_ack: bool) ->
     assert len(given) == 20
 
 
+def test_a_thousand_small_messages_are_on_their_way_at_once(two: Two) -> None:
+    queue = two.nodes.declare("b", "q")
+    two.ask(BasicQos(prefetch_count=1_000), BasicConsume("q", "tag"))
+    publisher = two.nodes["b"].lone.client()
+    for _ in range(1_000):
+        publisher.publish("q", b"small")
+    assert queue.ready == 0
+    assert len(two.hears()) == 1_000
+
+
 def test_a_message_is_traced_once_by_the_node_of_the_client(two: Two) -> None:
     for name in ("q", "seen"):
         two.nodes.declare("b", name)

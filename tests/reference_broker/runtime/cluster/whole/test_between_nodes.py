@@ -105,8 +105,12 @@ def _address(node: ClusterNode) -> Address:
     return Address("127.0.0.1", node.amqp_port)
 
 
-def test_what_is_published_and_consumed_on_another_node_comes_whole(nodes: Cluster) -> None:
-    flows = [Flow("local", nodes["a"], nodes["a"]), Flow("remote", nodes["a"], nodes["b"])]
+@pytest.mark.parametrize("window", [64, 512, 2048, 8192])
+def test_what_is_published_and_consumed_on_another_node_comes_whole(
+    nodes: Cluster, window: int
+) -> None:
+    homes = {"local": nodes["a"], "remote": nodes["b"]}
+    flows = [Flow(name, nodes["a"], home, window=window) for name, home in homes.items()]
     cost: dict[str, list[float]] = {flow.name: [] for flow in flows}
     with ExitStack() as stack:
         playing = [(flow, stack.enter_context(flow.traffic())) for flow in flows]
@@ -118,7 +122,8 @@ def test_what_is_published_and_consumed_on_another_node_comes_whole(nodes: Clust
     local, remote = (each[1:] for each in cost.values())  # without the one that warms up
     ratios = [there / here for there, here in zip(remote, local, strict=True)]
     print(
-        f"CPU of brokers for 1 KiB, persistent, published, confirmed, consumed and acked: "
+        f"CPU of brokers for 1 KiB, persistent, published, confirmed, consumed and acked, "
+        f"{window} in flight: "
         f"{statistics.median(local):.1f} us on one node, {statistics.median(remote):.1f} us over "
         f"two: {statistics.median(ratios):.2f} times ({min(ratios):.2f} to {max(ratios):.2f}, "
         f"{ROUNDS} rounds)"

@@ -3,6 +3,7 @@ each fault by a law that it breaks, within a few seeds."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -145,7 +146,12 @@ def _acks_stay_here(patch: Patch) -> None:
 
 def _the_room_of_a_consumer_is_not_asked_for(patch: Patch) -> None:
     """A home sends as much as it likes, and all of it is handed out."""
-    patch.setattr(AttachedConsumer, "capacity", lambda self: True)
+    grant = AttachedConsumer.grant
+
+    def grant_all(self: AttachedConsumer, messages: int, octets: int) -> None:
+        grant(self, messages and sys.maxsize, octets and sys.maxsize)
+
+    patch.setattr(AttachedConsumer, "grant", grant_all)
 
     def go_on(self: Attachment) -> bool:
         while self._waiting:

@@ -6,8 +6,9 @@ client --> a node --(PART=row)-------> the home: the queue, without its consumer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
+from typing import cast
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,9 +16,10 @@ from starlette.responses import Response
 from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.queue.queue import Queue
 from reference_broker.http.request.answer import Row
-from reference_broker.http.request.listing import listed, shown_with, wants_column
+from reference_broker.http.request.listing import listed, shown_columns, shown_with, wants_column
 from reference_broker.http.request.peer_rows import Answered, Order, PeerRow, rows_of_others
 from reference_broker.http.request.peers import Peers, asked_by
+from reference_broker.http.request.portions import collected
 from reference_broker.http.rows.rendering import consumer_row, is_consuming
 
 COLUMN = "consumer_details"
@@ -37,8 +39,9 @@ def part_asked(request: Request) -> str:
 
 async def consumers_here(request: Request, queue: Queue, node: str) -> Response:
     """The rows of the consumers that are connected here, for another node."""
+    consumers = (each for each in list(queue.consumers) if isinstance(each, Consumer))
     return await listed(
-        request, _own(queue), lambda each: consumer_row(each, node), is_there=is_consuming
+        request, consumers, lambda each: consumer_row(each, node), is_there=is_consuming
     )
 
 
@@ -46,12 +49,14 @@ async def shown_with_consumers(
     request: Request, peers: Peers | None, queue: Queue, node: str, row: Row
 ) -> Response:
     """The row of a queue with its consumers on all nodes. The headers say whose are missing."""
-    own = _own(queue)
+    if not wants_column(request, COLUMN):
+        return shown_columns(request, row)
+    own, _ = await collected(request, list(queue.consumers), lambda it: isinstance(it, Consumer))
     others = Answered([], [], [], [])
-    is_wanted = wants_column(request, COLUMN) and row.get("consumers") != len(own)
-    if peers is not None and is_wanted and not asked_by(request):
+    has_more = row.get("consumers") != len(own)
+    if peers is not None and has_more and not asked_by(request):
         others = await rows_of_others(request, peers, _BY_TAG, query=[(PART, CONSUMERS)])
-    consumers: Iterator[Consumer | PeerRow] = chain(own, others.rows)
+    consumers: Iterator[Consumer | PeerRow] = chain(cast(list[Consumer], own), others.rows)
     response = await shown_with(
         request,
         row,
@@ -62,7 +67,3 @@ async def shown_with_consumers(
     )
     response.headers.update(others.headers)
     return response
-
-
-def _own(queue: Queue) -> Sequence[Consumer]:
-    return [each for each in list(queue.consumers) if isinstance(each, Consumer)]

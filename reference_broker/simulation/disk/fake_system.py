@@ -181,7 +181,7 @@ class FakeSystem:
         file.sync()
 
     def begin_writing_out(self, descriptor: int, offset: int, size_bytes: int, /) -> None:
-        """What is written may be on the medium at any time anyway."""
+        """Do nothing: written octets may be on the medium at any time anyway."""
         self._of(descriptor)
 
     def lock(self, descriptor: int, /) -> None:

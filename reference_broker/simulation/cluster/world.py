@@ -18,6 +18,7 @@ from reference_broker.simulation.cluster.cable import Cables
 from reference_broker.simulation.cluster.deletions import Deletions
 from reference_broker.simulation.cluster.folder import Folder
 from reference_broker.simulation.cluster.laws import LawBroken, Laws
+from reference_broker.simulation.cluster.link_sizes import link_sizes_of, small_links
 from reference_broker.simulation.cluster.messages.message_laws import MessageLaws
 from reference_broker.simulation.cluster.messages.workload import Workload
 from reference_broker.simulation.cluster.operation import Kind, Operation
@@ -76,6 +77,7 @@ class ClusterWorld:
         self.random = Random(f"cluster/{seed}")
         self.message_random = Random(f"messages/{seed}")
         """For what came later than the rest: so that it changes as little of that as can be."""
+        self.link_sizes = link_sizes_of(seed)
         self.clock = SimulatedClock()
         self.profile = etcd_profile_of(seed)
         self.etcd = EtcdModel(self.clock, self.random, self.profile, PAGE_ROWS)
@@ -84,6 +86,7 @@ class ClusterWorld:
         self.laws = Laws(self)
         self.deletions = Deletions(self.etcd.server.record, cluster_prefix(CLUSTER))
         self.counts: Counter[str] = Counter()
+        self.counts["small links"] += self.link_sizes is not None
         self.names = [f"n{number}" for number in range(self.random.choice((3, 3, 4, 5)))]
         self.processes: dict[str, NodeProcess] = {}
         self.message_laws = MessageLaws(self)
@@ -101,7 +104,8 @@ class ClusterWorld:
         """Play it. The failure of a law is in the result; any other exception goes up."""
         result = ClusterResult(self.seed)
         try:
-            self._play()
+            with small_links(self.link_sizes):
+                self._play()
         except LawBroken as broken:
             result.failure = str(broken)
         result.counts += self.counts + self.laws.counts + self.faults.counts

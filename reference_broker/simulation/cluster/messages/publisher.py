@@ -27,6 +27,8 @@ class Publisher(Client):
 
     def __init__(self, world: ClusterWorld, number: int) -> None:
         super().__init__(world, number)
+        sizes = world.link_sizes
+        self._paddings = PADDINGS if sizes is None else sizes.paddings
         self._published = 0
         self._open: dict[int, tuple[SentMessage, int]] = {}
         """Messages that are not answered, and when they were sent, by their tags."""
@@ -54,7 +56,7 @@ class Publisher(Client):
         is_everywhere = self.random.random() < FAN_OUT_CHANCE
         queues = BOUND if is_everywhere else (queue,)
         publisher = self.number * 1_000 + self.lives
-        padding = self.random.choice(PADDINGS)
+        padding = self.random.choice(self._paddings)
         exchange = EVERYWHERE if is_everywhere else ""
         message = self.world.message_laws.sent(self.process, publisher, exchange, queues, padding)
         method = BasicPublish(exchange, queue)

@@ -76,12 +76,14 @@ class MessageLaws:
             copy = message.copies[queue] = MessageCopy(life)
             copy.is_ordered = now_us > self._unordered_until_us.get(queue, 0)
         self.counts["messages sent"] += 1
+        self._world.alarm_laws.sent(number, process)
         return message
 
     def answered(self, message: SentMessage, process: NodeProcess, *, confirmed: bool) -> None:
         """The publisher at ``process`` is told what has become of it."""
         self.counts["messages confirmed" if confirmed else "messages refused"] += 1
         message.confirmed = confirmed
+        self._world.alarm_laws.taken(message.number, "answered")
         if confirmed:
             for queue, copy in message.copies.items():
                 self._hold_synced(message, process, queue, copy)
@@ -114,6 +116,7 @@ class MessageLaws:
         copy = message.copies.get(queue)
         if copy is None:
             raise LawBroken(f"message {message.number} came from {queue}, and was not routed to it")
+        self._world.alarm_laws.taken(message.number, "delivered")
         self._count_large(process, queue, body)
         if copy.is_surely_gone and not is_linked_with_home(process, queue, self._world.processes):
             self.counts["late deliveries of what was acked"] += 1

@@ -80,10 +80,18 @@ class Publisher(Client):
     def hold_answered(self) -> None:
         """Nor was anything published."""
         super().hold_answered()
-        if not self.is_owed or not self._open:
+        if not self.is_owed:
+            return
+        laws = self.world.alarm_laws
+        if self.blocked_us is not None:
+            laws.hold_blocked(self.process, self.blocked_us, f"client {self.number}")
+        if not self._open:
             return
         message, sent_us = next(iter(self._open.values()))
-        waited_us = self.waits_us(sent_us)
+        laws.hold_told(message.number, is_blocked=self.blocked_us is not None)
+        if self.blocked_us is not None:
+            return
+        waited_us = self.waits_us(max(sent_us, self.unblocked_us))
         self.world.counts["liveness, publishes that wait"] += 1
         if waited_us > ANSWERED_US:
             raise LawBroken(

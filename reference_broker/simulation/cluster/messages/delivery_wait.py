@@ -45,13 +45,13 @@ class DeliveryWait:
         """Nothing has waited too long for a consumer of the queue at ``process`` that has room."""
         if self._since_us is None:
             return
+        self._world.counts["liveness, consumers with room"] += 1
         home = self._home(process, name)
         queue = None if home is None else queue_at(home, name)
         if home is None or queue is None or not queue.ready or queue is not self._queue:
             self.begin()
             self._queue = queue if queue is not None and queue.ready else None
             return
-        self._world.counts["liveness, consumers that wait"] += 1
         since_us = max(self._since_us, process.goes_since_us, home.goes_since_us)
         waited_us = self._world.clock.now_us - since_us
         if waited_us > DELIVERED_US:

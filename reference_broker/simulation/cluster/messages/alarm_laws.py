@@ -141,7 +141,10 @@ class AlarmLaws:
     # Unblocked
 
     def hold_blocked(self, process: NodeProcess, since_us: int, what: str) -> None:
-        """A publisher at ``process`` is blocked, since then: for an alarm, or not for long."""
+        """A publisher at ``process`` is blocked, since then: for an alarm, or not for long. Nobody
+        knows the links of a process that another was started in the place of."""
+        if self._world.processes.get(process.name) is not process:
+            return
         last_us = max(
             since_us,
             process.goes_since_us,

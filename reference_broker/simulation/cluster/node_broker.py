@@ -12,6 +12,7 @@ from reference_broker.cluster.definitions.node_definitions import NodeDefinition
 from reference_broker.cluster.definitions.shared_definitions import SharedDefinitions
 from reference_broker.cluster.queues.queue_links import QueueLinks
 from reference_broker.core.access.users import UserStore
+from reference_broker.core.alarms import Alarm
 from reference_broker.core.base.peer import Peer
 from reference_broker.core.broker import Broker
 from reference_broker.core.vhost.vhost import VHost
@@ -122,6 +123,20 @@ class NodeBroker:
         else:
             socket.connection.receive_data(data, *self._now())
         self._end_input()
+
+    def short_of(self, alarm: Alarm) -> None:
+        """There is little left of something: what a full disk is, or an operator holds."""
+        if alarm is Alarm.DISK:
+            self.broker.disk_low(*self._now())
+        else:
+            self.broker.alarms.hold(alarm)
+
+    def short_no_more(self, alarm: Alarm) -> None:
+        """There is enough of it again."""
+        if alarm is Alarm.DISK:
+            self.broker.disk_recovered(*self._now())
+        else:
+            self.broker.alarms.release(alarm)
 
     def _now(self) -> tuple[float, int]:
         return self._clock.now_us / _US_PER_S, self._clock.wall_ms()

@@ -18,12 +18,15 @@ from reference_broker.simulation.cluster.cable import Cables
 from reference_broker.simulation.cluster.deletions import Deletions
 from reference_broker.simulation.cluster.folder import Folder
 from reference_broker.simulation.cluster.laws import LawBroken, Laws
+from reference_broker.simulation.cluster.link_sizes import link_sizes_of, small_links
+from reference_broker.simulation.cluster.messages.alarm_laws import AlarmLaws
 from reference_broker.simulation.cluster.messages.message_laws import MessageLaws
 from reference_broker.simulation.cluster.messages.workload import Workload
 from reference_broker.simulation.cluster.operation import Kind, Operation
 from reference_broker.simulation.cluster.process import CLUSTER, NodeProcess
 from reference_broker.simulation.cluster.request import Request, drawn
 from reference_broker.simulation.cluster.shape import leftovers_in, shape_of
+from reference_broker.simulation.cluster.shortages import Shortages
 from reference_broker.simulation.etcd.faults import EtcdFaultInjector
 from reference_broker.simulation.etcd.model import EtcdModel
 from reference_broker.simulation.etcd.profile import etcd_profile_of
@@ -76,6 +79,7 @@ class ClusterWorld:
         self.random = Random(f"cluster/{seed}")
         self.message_random = Random(f"messages/{seed}")
         """For what came later than the rest: so that it changes as little of that as can be."""
+        self.link_sizes = link_sizes_of(seed)
         self.clock = SimulatedClock()
         self.profile = etcd_profile_of(seed)
         self.etcd = EtcdModel(self.clock, self.random, self.profile, PAGE_ROWS)
@@ -84,8 +88,11 @@ class ClusterWorld:
         self.laws = Laws(self)
         self.deletions = Deletions(self.etcd.server.record, cluster_prefix(CLUSTER))
         self.counts: Counter[str] = Counter()
+        self.counts["small links"] += self.link_sizes is not None
         self.names = [f"n{number}" for number in range(self.random.choice((3, 3, 4, 5)))]
         self.processes: dict[str, NodeProcess] = {}
+        self.shortages = Shortages(self)
+        self.alarm_laws = AlarmLaws(self)
         self.message_laws = MessageLaws(self)
         self.workload = Workload(self)
         self._replaced: list[NodeProcess] = []
@@ -101,7 +108,8 @@ class ClusterWorld:
         """Play it. The failure of a law is in the result; any other exception goes up."""
         result = ClusterResult(self.seed)
         try:
-            self._play()
+            with small_links(self.link_sizes):
+                self._play()
         except LawBroken as broken:
             result.failure = str(broken)
         result.counts += self.counts + self.laws.counts + self.faults.counts
@@ -117,6 +125,8 @@ class ClusterWorld:
         if self.random.random() < SHARED_CHANCE:
             self._later(OTHERS_US, self._write_as_others_do)
         self.faults.begin()
+        self.shortages.begin()
+        self.alarm_laws.begin()
         self.workload.begin()
         self.clock.run(STORM_US)
         self._end_faults()
@@ -290,6 +300,7 @@ class ClusterWorld:
     def _end_faults(self) -> None:
         self._calm = True
         self.faults.stop()
+        self.shortages.end()
         self.cables.heal()
         for process in [*self._replaced, *self.processes.values()]:
             process.resume()

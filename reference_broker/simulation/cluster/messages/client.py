@@ -24,10 +24,12 @@ from mqkit.wire.methods import (
     BasicNack,
     ChannelClose,
     ChannelOpen,
+    ConnectionBlocked,
     ConnectionClose,
     ConnectionOpen,
     ConnectionStartOk,
     ConnectionTuneOk,
+    ConnectionUnblocked,
     Method,
 )
 from reference_broker.simulation.cluster.laws import LawBroken
@@ -44,7 +46,12 @@ DECLARE_ALL_CHANCE = 0.2
 """Of connections; the others declare what somebody may have deleted."""
 
 HOP_US = (10_000, 3_500_000)
-CAPABILITIES = {"publisher_confirms": True, "basic.nack": True, "consumer_cancel_notify": True}
+CAPABILITIES = {
+    "publisher_confirms": True,
+    "basic.nack": True,
+    "consumer_cancel_notify": True,
+    "connection.blocked": True,
+}
 FRAME_MAX = 8192
 
 ANSWERED_US = 25_000_000
@@ -69,6 +76,9 @@ class Client(ABC):
         """Connections that it has had."""
         self.eras: dict[str, int] = {}
         """The eras of its node's homes when what is received now was sent."""
+        self.blocked_us: int | None = None
+        """The time at which the broker has said that the connection is blocked, if it is."""
+        self.unblocked_us = 0
         self._socket: ClientSocket | None = None
         self._parser = FrameParser(frame_max=1 << 20)
         self._assembler = ContentAssembler()
@@ -138,6 +148,7 @@ class Client(ABC):
             self.hop_later()
             return
         self.lives += 1
+        self.blocked_us = None
         self.world.counts["client connections"] += 1
         self._parser = FrameParser(frame_max=1 << 20)
         self._assembler = ContentAssembler()
@@ -184,12 +195,21 @@ class Client(ABC):
                 continue
             if frame.channel == 0:
                 command: Any = ContentAssembler().receive(frame)
-                if isinstance(command.method, ConnectionClose):
-                    self._closed(command.method)
+                self._take_connection_method(command.method)
                 continue
             command = self._assembler.receive(frame)
             if command is not None:
                 self._take(command.method, command.body)
+
+    def _take_connection_method(self, method: Method) -> None:
+        if isinstance(method, ConnectionClose):
+            self._closed(method)
+        elif isinstance(method, ConnectionBlocked):
+            self.world.counts["publishers blocked"] += 1
+            self.blocked_us = self.world.clock.now_us
+            self.world.alarm_laws.hold_blocked(self.process, 0, f"client {self.number}")
+        elif isinstance(method, ConnectionUnblocked):
+            self.blocked_us, self.unblocked_us = None, self.world.clock.now_us
 
     def _take(self, method: Method, body: bytes) -> None:
         if isinstance(method, ChannelClose):

@@ -23,6 +23,7 @@ from mqkit.wire.methods import (
 )
 from reference_broker.simulation.cluster.laws import LawBroken
 from reference_broker.simulation.cluster.messages.client import Client
+from reference_broker.simulation.cluster.messages.delivery_wait import DeliveryWait
 from reference_broker.simulation.cluster.messages.homes import home_of
 from reference_broker.simulation.cluster.messages.message_model import MessageCopy
 from reference_broker.simulation.cluster.messages.topology import BRIEF, NAMES
@@ -64,6 +65,7 @@ class Consumer(Client):
         self._prefetch = 0
         self._no_ack = False
         self._consumers = 0
+        self._wait = DeliveryWait(world)
 
     def begin(self) -> None:
         """Consume from some queue, and do all the rest."""
@@ -81,6 +83,7 @@ class Consumer(Client):
             if queue is not None:
                 self.world.message_laws.consumer_left(queue)
         self._queue = self._getting = None
+        self._wait.end()
 
     # Consuming
 
@@ -90,27 +93,45 @@ class Consumer(Client):
         self._consumers += 1
         self._queue = queue
         self.ask(BasicQos(prefetch_count=self._prefetch))
-        self.ask(BasicConsume(queue, f"c{self._consumers}", no_ack=self._no_ack))
+        consume = BasicConsume(queue, f"c{self._consumers}", no_ack=self._no_ack)
+        self.ask(consume, lambda method, body: self._wait.begin())
 
     def event(self, method: Method, body: bytes) -> None:
         """A delivery, or the end of the queue."""
         if isinstance(method, BasicCancel):
             self._queue = None
+            self._wait.end()
             self.world.counts["consumers cancelled by the broker"] += 1
             return
         assert isinstance(method, BasicDeliver), method
         if self._queue is None or method.consumer_tag != f"c{self._consumers}":
             raise LawBroken(f"client {self.number} got {method}, and consumes {self._queue}")
+        self._wait.begin()
         held = self._got_one(self._queue, method, body, by_consumer=True)
         if self._no_ack:
             return
-        count = sum(each.consumer == self._consumers for each in self._held.values())
+        count = self._count
         self.world.counts["prefetch held"] += count == self._prefetch
         if count > self._prefetch:
             raise LawBroken(
                 f"client {self.number} holds {count} messages of {held.queue}, of"
                 f" {self._prefetch} that it asked for"
             )
+
+    @property
+    def _count(self) -> int:
+        """Messages that its consumer holds."""
+        return sum(each.consumer == self._consumers for each in self._held.values())
+
+    def hold_answered(self) -> None:
+        """Nor was anything ready for it."""
+        super().hold_answered()
+        if self._queue is None or not self.is_owed:
+            return
+        if self._no_ack or self._count < self._prefetch:
+            self._wait.hold(self.process, self._queue)
+        else:
+            self._wait.begin()
 
     def _got_one(
         self, queue: str, method: BasicDeliver | BasicGetOk, body: bytes, *, by_consumer: bool
@@ -205,6 +226,7 @@ class Consumer(Client):
         way = self.random.randint(0, 3)
         if way == 0 and self._queue is not None:
             # What comes until then is still the consumer's.
+            self._wait.end()
             self.ask(BasicCancel(f"c{self._consumers}"), self._cancelled)
             self.later(ACT_US, self._act)
         elif way == 1:

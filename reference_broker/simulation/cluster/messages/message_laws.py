@@ -10,16 +10,19 @@ fresh       at most one delivery of a message is not marked as redelivered
 prefetch    a consumer never holds more than it asked for
 order       of one publisher, a consumer gets a queue's messages in their order, but for those that
             are redelivered, or may have been given back unseen
-liveness    what a client asks of a node that goes round is answered in time
+liveness    what a client asks of a node that goes round is answered in time, and what is ready is
+            delivered where a consumer has room
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 from typing import TYPE_CHECKING
 
 from reference_broker.simulation.cluster.laws import LawBroken
 from reference_broker.simulation.cluster.messages.homes import (
+    home_of,
     is_linked_with_home,
     is_routed,
     life_of,
@@ -65,7 +68,7 @@ class MessageLaws:
         """The next message, which is published to ``exchange`` at ``process`` now, and so to
         ``queues``."""
         number = len(self._sent) + 1
-        body = b"%d %s" % (number, b"." * padding)
+        body = b"%d %s" % (number, Random(number).randbytes(padding))
         message = self._sent[number] = SentMessage(number, publisher, body)
         now_us = self._world.clock.now_us
         for queue in queues:
@@ -73,12 +76,14 @@ class MessageLaws:
             copy = message.copies[queue] = MessageCopy(life)
             copy.is_ordered = now_us > self._unordered_until_us.get(queue, 0)
         self.counts["messages sent"] += 1
+        self._world.alarm_laws.sent(number, process)
         return message
 
     def answered(self, message: SentMessage, process: NodeProcess, *, confirmed: bool) -> None:
         """The publisher at ``process`` is told what has become of it."""
         self.counts["messages confirmed" if confirmed else "messages refused"] += 1
         message.confirmed = confirmed
+        self._world.alarm_laws.taken(message.number, "answered")
         if confirmed:
             for queue, copy in message.copies.items():
                 self._hold_synced(message, process, queue, copy)
@@ -107,10 +112,12 @@ class MessageLaws:
         self.counts["messages redelivered" if redelivered else "messages delivered"] += 1
         message = self._sent.get(number_in(body))
         if message is None or message.body != body:
-            raise LawBroken(f"{body!r} came from {queue}, and was never published")
+            raise LawBroken(f"{body[:50]!r} came from {queue}, and was never published")
         copy = message.copies.get(queue)
         if copy is None:
             raise LawBroken(f"message {message.number} came from {queue}, and was not routed to it")
+        self._world.alarm_laws.taken(message.number, "delivered")
+        self._count_large(process, queue, body)
         if copy.is_surely_gone and not is_linked_with_home(process, queue, self._world.processes):
             self.counts["late deliveries of what was acked"] += 1
         elif copy.is_surely_gone:
@@ -119,6 +126,12 @@ class MessageLaws:
             self._hold_fresh(message, queue, copy)
             self._hold_order(message, queue, copy, consumer)
         return message, copy
+
+    def _count_large(self, process: NodeProcess, queue: str, body: bytes) -> None:
+        sizes = self._world.link_sizes
+        if sizes is not None and home_of(process, queue) != process.name:
+            self.counts["bodies in several frames"] += len(body) > sizes.frame_bytes
+            self.counts["bodies above a consumer's octets"] += len(body) > sizes.consumer_bytes
 
     def _hold_fresh(self, message: SentMessage, queue: str, copy: MessageCopy) -> None:
         copy.fresh += 1

@@ -27,6 +27,8 @@ class Publisher(Client):
 
     def __init__(self, world: ClusterWorld, number: int) -> None:
         super().__init__(world, number)
+        sizes = world.link_sizes
+        self._paddings = PADDINGS if sizes is None else sizes.paddings
         self._published = 0
         self._open: dict[int, tuple[SentMessage, int]] = {}
         """Messages that are not answered, and when they were sent, by their tags."""
@@ -54,7 +56,7 @@ class Publisher(Client):
         is_everywhere = self.random.random() < FAN_OUT_CHANCE
         queues = BOUND if is_everywhere else (queue,)
         publisher = self.number * 1_000 + self.lives
-        padding = self.random.choice(PADDINGS)
+        padding = self.random.choice(self._paddings)
         exchange = EVERYWHERE if is_everywhere else ""
         message = self.world.message_laws.sent(self.process, publisher, exchange, queues, padding)
         method = BasicPublish(exchange, queue)
@@ -78,10 +80,18 @@ class Publisher(Client):
     def hold_answered(self) -> None:
         """Nor was anything published."""
         super().hold_answered()
-        if not self.is_owed or not self._open:
+        if not self.is_owed:
+            return
+        laws = self.world.alarm_laws
+        if self.blocked_us is not None:
+            laws.hold_blocked(self.process, self.blocked_us, f"client {self.number}")
+        if not self._open:
             return
         message, sent_us = next(iter(self._open.values()))
-        waited_us = self.waits_us(sent_us)
+        laws.hold_told(message.number, is_blocked=self.blocked_us is not None)
+        if self.blocked_us is not None:
+            return
+        waited_us = self.waits_us(max(sent_us, self.unblocked_us))
         self.world.counts["liveness, publishes that wait"] += 1
         if waited_us > ANSWERED_US:
             raise LawBroken(

@@ -25,6 +25,7 @@ from reference_broker.core.remote.attachment import Attachment, AttachmentState
 from reference_broker.core.remote.ports import Settlement
 from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.work.task import Steps
+from reference_broker.simulation.cluster import link_sizes
 from reference_broker.simulation.cluster.messages import consumer, workload
 from reference_broker.simulation.cluster.world import ClusterWorld
 
@@ -253,6 +254,7 @@ def _an_older_link_goes_on_beside_a_newer_one(patch: Patch) -> None:
     patch.setattr(Mesh, "_receive", anyway)
     for fault in ("_kill", "_pause"):
         patch.setattr(ClusterWorld, fault, ClusterWorld._copy)
+    patch.setattr(link_sizes, "SMALL_CHANCE", 0)  # links as they are show it soonest
     # Told by the others that it was replaced, the earlier of the two would have ended by then.
     patch.setattr(Relay, "heard", lambda self, node, applied: None)
 

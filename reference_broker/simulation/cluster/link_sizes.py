@@ -19,6 +19,7 @@ from reference_broker.cluster.queues import (
     attached_consumer,
     lane_output,
     message_octets,
+    octet_reader,
     sent_publishes,
 )
 from reference_broker.core.remote import attachment
@@ -87,6 +88,7 @@ def small_links(sizes: LinkSizes | None) -> Iterator[None]:
 _PLACES: dict[tuple[ModuleType, str], str] = {
     (frame, "FRAME_PAYLOAD_MAX"): "frame_bytes",
     (frame_decoder, "FRAME_PAYLOAD_MAX"): "frame_bytes",
+    (octet_reader, "FRAME_PAYLOAD_MAX"): "frame_bytes",
     (sending_lane, "FRAME_PAYLOAD_MAX"): "frame_bytes",
     (sending_lane, "WAITING_BYTES_MAX"): "lane_bytes",
     (lanes, "WAITING_BYTES_MAX"): "lane_bytes",

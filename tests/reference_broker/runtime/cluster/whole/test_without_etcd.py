@@ -64,15 +64,14 @@ class Load:
 
     async def _run(self, publisher: AbstractChannel, consumer: AbstractChannel) -> None:
         """Publish until :meth:`end`, and return when all is acked. Raises what failed."""
-        all_acked = asyncio.Event()
+        acked = asyncio.Event()
 
         async def consume(message: DeliveredMessage) -> None:
             assert not message.redelivered
             assert message.delivery_tag is not None
             await consumer.basic_ack(message.delivery_tag)
             self.acked.append(int(message.body))
-            if self._ends and len(self.acked) == self.confirmed:
-                all_acked.set()
+            acked.set()
 
         await consumer.basic_consume(self.queue, consume)
         while not self._ends:
@@ -83,8 +82,9 @@ class Load:
             assert isinstance(confirm, spec.Basic.Ack), confirm
             self.longest_s = max(self.longest_s, time.monotonic() - began)
             self.confirmed += 1
-        if len(self.acked) < self.confirmed:
-            await all_acked.wait()
+        while len(self.acked) < self.confirmed:
+            acked.clear()
+            await acked.wait()
         assert self.acked == list(range(self.confirmed))
 
     def end(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from reference_broker.cluster.link import frame
 from reference_broker.cluster.link.assembly import Assembly, Message
 from reference_broker.cluster.link.lane import Lane
 from reference_broker.cluster.link.link import Link
@@ -38,21 +39,25 @@ def _octets_are_never_granted_anew(patch: Patch) -> None:
 
 def _the_octets_of_a_run_are_not_counted_as_come(patch: Patch) -> None:
     """So who has got them is not granted any others for them."""
-    fresh = Attachment._fresh
+    hand_out = Attachment._hand_out_run
 
-    def uncounted(self: Attachment) -> Any:
+    def uncounted(self: Attachment) -> int:
         before = self._delivered_bytes
-        for lease in fresh(self):
-            yield lease
-            self._delivered_bytes = before
+        count = hand_out(self)
+        self._delivered_bytes = before
+        return count
 
-    patch.setattr(Attachment, "_fresh", uncounted)
+    patch.setattr(Attachment, "_hand_out_run", uncounted)
 
 
 def _credit_is_given_back_for_the_first_frame_of_a_message(patch: Patch) -> None:
     consumed = Link.consumed
     patch.setattr(
-        Link, "consumed", lambda self, lane, kind, payload: consumed(self, lane, kind, payload[:1])
+        Link,
+        "consumed",
+        lambda self, lane, kind, payload: consumed(
+            self, lane, kind, payload[: frame.FRAME_PAYLOAD_MAX]
+        ),
     )
 
 
@@ -67,12 +72,13 @@ def _a_consumer_that_starved_is_not_fed(patch: Patch) -> None:
 def _the_frames_of_a_message_are_taken_the_other_way_round(patch: Patch) -> None:
     take = Assembly.take
 
-    def turned(self: Assembly, frame: Any) -> Message | None:
-        message = take(self, frame)
-        if message is None or len(message.payload) < 4 or message.lane is Lane.ASK:
+    def turned(self: Assembly, taken: Any) -> Message | None:
+        message, size = take(self, taken), frame.FRAME_PAYLOAD_MAX
+        if message is None or len(message.payload) < 3 * size or message.lane is Lane.ASK:
             return message
-        first, *middle, last = message.payload
-        return message._replace(payload=(first, *reversed(middle), last))
+        octets = bytes(message.payload)
+        first, *middle, last = (octets[at : at + size] for at in range(0, len(octets), size))
+        return message._replace(payload=memoryview(b"".join((first, *reversed(middle), last))))
 
     patch.setattr(Assembly, "take", turned)
 

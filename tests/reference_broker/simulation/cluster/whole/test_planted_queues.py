@@ -260,7 +260,10 @@ def _an_older_link_goes_on_beside_a_newer_one(patch: Patch) -> None:
 
 
 PLANTED: dict[Callable[[Patch], None], tuple[int, str]] = {
-    _an_older_link_goes_on_beside_a_newer_one: (60, "nobody has settled it|for nobody|unacked"),
+    _an_older_link_goes_on_beside_a_newer_one: (
+        60,
+        "nobody has settled it|for nobody|unacked|for an answer of|got none",
+    ),
     _octets_are_granted_with_messages_alone: (20, "ready|nobody has settled it"),
     _a_line_acks_past_an_open_one: (5, "has not synced it"),
     _confirms_come_before_the_sync: (5, "has not synced it"),

@@ -4,6 +4,7 @@ what is asked for, and this node answers with what that has said."""
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -17,12 +18,12 @@ from reference_broker.http.request.peers import Peers, asked_by, carried_out_by,
 
 
 class AtHome:
-    """One at a time: a home takes as long for one as for a client's own request, and makes few
-    answers to one node at once."""
+    """One at a time for each home: that takes as long for one as for a client's own request, and
+    makes few answers to one node at once. One that is silent holds up no other."""
 
     def __init__(self, peers: Peers | None) -> None:
         self._peers = peers
-        self._turn = asyncio.Lock()
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def ask(self, request: Request, queue: RemoteQueue, body: Row) -> Response:
         """The answer of the home to the request, with ``body`` in the place of its own. Raises
@@ -32,7 +33,7 @@ class AtHome:
         if self._peers is None or asked_by(request):  # the home that the other node knows is old
             where = described("queue", queue.name, queue.env.vhost_name)
             raise bad_request(f"the home of {where} is node {shown_node(node)}: ask that one")
-        async with self._turn:
+        async with self._turns[node]:
             if not queue.home.is_up:
                 reason = f"home node '{shown_node(node)}' of the queue is down or inaccessible"
                 raise ApiError(HTTPStatus.NOT_FOUND, "not_found", reason)

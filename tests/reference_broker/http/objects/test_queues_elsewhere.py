@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -254,6 +255,27 @@ async def test_a_home_that_is_down_or_silent_moves_nothing_that_is_known(
         404,
         "home node 'mqkit@b' of the queue is down or inaccessible",
     )
+
+
+async def test_a_home_that_is_silent_holds_up_no_move_at_another() -> None:
+    apis = PeerApis("a", "b", "c")
+    for home in "bc":
+        for name in ("from", "to"):
+            apis.declare(home, f"{name} {home}")
+    apis.net.nodes["b"].stands = True
+    path = "/api/queues/%2F/from%20{0}/move"
+    silent = asyncio.create_task(
+        apis.request("a", "POST", path.format("b"), json={"destination": "to b"})
+    )
+    for _ in range(100):
+        await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        answer = await apis.request("a", "POST", path.format("c"), json={"destination": "to c"})
+    assert answer.json() == {"moved": 0, "messages_ready": 0, "stopped": "count"}
+    assert not silent.done()
+    silent.cancel()
+    with suppress(asyncio.CancelledError):
+        await silent
 
 
 async def test_who_may_not_move_at_the_home_may_not_at_another_node(apis: PeerApis) -> None:

@@ -3,7 +3,7 @@ that it breaks, within a few seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
@@ -24,7 +24,6 @@ from reference_broker.cluster.metadata.view import View
 from reference_broker.cluster.node import ClusterNode, NodeStage
 from reference_broker.core.work.task import Steps
 from reference_broker.simulation.cluster import world
-from reference_broker.simulation.cluster.world import ClusterWorld
 from reference_broker.simulation.etcd.profile import TILTED
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
@@ -301,14 +300,11 @@ PLANTED: dict[Callable[[Patch], None], str] = {
 
 
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__.strip("_"))
-def test_it_is_found(plant: Callable[[Patch], None], monkeypatch: Patch) -> None:
+def test_it_is_found(
+    plant: Callable[[Patch], None],
+    monkeypatch: Patch,
+    found_in: Callable[[Collection[int], str], None],
+) -> None:
     plant(monkeypatch)
     monkeypatch.setattr(world, "REQUEST_CHANCE", 0)  # bare proposals show these best
-    laws, others = PLANTED[plant].split("|"), dict[str, None]()
-    for seed in range(SEEDS):
-        failure = ClusterWorld(seed).run().failure
-        if failure is not None and any(words in failure for words in laws):
-            print(f"seed {seed}: {failure}")
-            return
-        others[str(failure)] = None
-    pytest.fail(f"not found in {SEEDS} seeds, but {list(others)}")
+    found_in(range(SEEDS), PLANTED[plant])

@@ -3,7 +3,7 @@ fault by a law that it breaks, within a few seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -20,7 +20,6 @@ from reference_broker.core.vhost.exclusive_queues import ExclusiveQueues
 from reference_broker.core.vhost.queue_declaration import QueueDeclarations
 from reference_broker.core.vhost.topology import Topology
 from reference_broker.simulation.cluster import request, world
-from reference_broker.simulation.cluster.world import ClusterWorld
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -156,16 +155,10 @@ PLANTED: dict[Callable[[Patch], None], str] = {
 
 
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__.strip("_"))
-def test_it_is_found(plant: Callable[[Patch], None], monkeypatch: Patch) -> None:
+def test_it_is_found(
+    plant: Callable[[Patch], None],
+    monkeypatch: Patch,
+    found_in: Callable[[Collection[int], str], None],
+) -> None:
     plant(monkeypatch)
-    laws, others = PLANTED[plant].split("|"), dict[str, None]()
-    for seed in range(SEEDS):
-        try:
-            failure = ClusterWorld(seed).run().failure
-        except KeyError as error:  # what has to be there is not
-            failure = f"KeyError: {error}"
-        if failure is not None and any(words in failure for words in laws):
-            print(f"seed {seed}: {failure}")
-            return
-        others[str(failure)] = None
-    pytest.fail(f"not found in {SEEDS} seeds, but {list(others)}")
+    found_in(range(SEEDS), PLANTED[plant])

@@ -4,7 +4,7 @@ each fault by a law that it breaks, within a few seeds."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
@@ -291,14 +291,11 @@ PLANTED: dict[Callable[[Patch], None], tuple[int, str]] = {
 
 
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__.strip("_"))
-def test_it_is_found(plant: Callable[[Patch], None], monkeypatch: Patch) -> None:
+def test_it_is_found(
+    plant: Callable[[Patch], None],
+    monkeypatch: Patch,
+    found_in: Callable[[Collection[int], str], None],
+) -> None:
     plant(monkeypatch)
-    seeds, words = PLANTED[plant]
-    laws, others = words.split("|"), dict[str, None]()
-    for seed in range(seeds):
-        failure = ClusterWorld(seed).run().failure
-        if failure is not None and any(law in failure for law in laws):
-            print(f"seed {seed}: {failure}")
-            return
-        others[str(failure)] = None
-    pytest.fail(f"not found in {seeds} seeds, but {list(others)}")
+    seeds, laws = PLANTED[plant]
+    found_in(range(seeds), laws)

@@ -149,11 +149,12 @@ class Transports:
         task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
-        """Close the sockets that no protocol has heard of yet. Idempotent."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Wait until protocols have heard of all sockets, a few turns of the loop: those are open
+        then. Idempotent."""
+        # None is cancelled: uvloop closes a transport whose maker is cancelled, and tells its
+        # protocol nothing if that has heard of the connection in the same turn.
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def _serve(
         self, accepted: socket.socket, protocol: Callable[[], asyncio.Protocol]
@@ -163,9 +164,6 @@ class Transports:
             await asyncio.get_running_loop().connect_accepted_socket(protocol, accepted)
         except OSError:
             accepted.close()  # the client is gone again already
-        except asyncio.CancelledError:
-            accepted.close()
-            raise
 
 
 def peer_of(accepted: socket.socket) -> Peer | None:

@@ -14,7 +14,12 @@ import uvloop
 
 from reference_broker.core.base.peer import Peer
 from reference_broker.runtime.net import acceptor
-from reference_broker.runtime.net.acceptor import ACCEPTS_PER_TURN, Acceptor, SocketAdmission
+from reference_broker.runtime.net.acceptor import (
+    ACCEPTS_PER_TURN,
+    Acceptor,
+    SocketAdmission,
+    Transports,
+)
 from reference_broker.runtime.process.descriptors import SocketBound
 
 pytestmark = pytest.mark.anyio
@@ -169,3 +174,41 @@ async def test_no_descriptor_for_a_while(monkeypatch: pytest.MonkeyPatch) -> Non
         accepting.stop()
     assert lines == ["no socket can be accepted: [Errno 24] Too many open files"]
     sockets.close()
+
+
+class Told(asyncio.Protocol):
+    """Notes its transport, and that it is lost."""
+
+    def __init__(self) -> None:
+        self.transport: asyncio.BaseTransport | None = None
+        self.lost = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost.set()
+
+
+@pytest.mark.parametrize("turns", range(5))
+async def test_a_protocol_that_has_heard_of_a_socket_hears_of_its_end(turns: int) -> None:
+    made: list[Told] = []
+
+    def protocol(peer: Peer) -> asyncio.Protocol:
+        made.append(Told())
+        return made[-1]
+
+    transports = Transports(protocol)
+    with listening() as door, socket.create_connection(door.getsockname()):
+        near, _ = door.accept()
+        near.setblocking(False)
+        transports.accepted(near, HERE)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await transports.stop()
+        await transports.stop()
+        for each in made:
+            assert each.transport is not None
+            each.transport.close()
+            await asyncio.wait_for(each.lost.wait(), 10)
+        assert len(made) == 1

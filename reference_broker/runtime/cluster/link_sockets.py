@@ -81,6 +81,8 @@ class LinkSockets:
         """Close every socket; links that were ended before have told why. Idempotent."""
         self._closed = True
         tasks = [*self._dials, *self._arrivals]
+        if tasks:
+            await asyncio.sleep(0)  # each has begun, and closes what it has
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -126,11 +128,13 @@ class LinkSockets:
         connected = await self._connected(host, port)
         try:
             await self._loop.sock_sendall(connected, encode_preface(self._purpose))
-            await self._loop.create_connection(
-                lambda: LinkSocket(self, self._loop, link),
-                sock=connected,
-                ssl=None if self._tls is None else self._tls.dialling,
-                server_hostname=None if self._tls is None else host,
+            await self._made(
+                self._loop.create_connection(
+                    lambda: LinkSocket(self, self._loop, link),
+                    sock=connected,
+                    ssl=None if self._tls is None else self._tls.dialling,
+                    server_hostname=None if self._tls is None else host,
+                )
             )
         except BaseException:
             connected.close()
@@ -166,11 +170,13 @@ class LinkSockets:
         tls = None if self._tls is None else self._tls.accepting
         host = _host_of(accepted)
         try:
-            await self._loop.connect_accepted_socket(
-                lambda: LinkSocket(self, self._loop),
-                accepted,
-                ssl=tls,
-                ssl_handshake_timeout=None if tls is None else GREETING_S,
+            await self._made(
+                self._loop.connect_accepted_socket(
+                    lambda: LinkSocket(self, self._loop),
+                    accepted,
+                    ssl=tls,
+                    ssl_handshake_timeout=None if tls is None else GREETING_S,
+                )
             )
         except OSError as error:
             accepted.close()  # it is gone again, or speaks no TLS
@@ -178,6 +184,20 @@ class LinkSockets:
                 self._refused.line(f"no link from a node at {host} over TLS: {tls_failure(error)}")
         except asyncio.CancelledError:
             accepted.close()
+            raise
+
+    async def _made(self, making: Coroutine[object, object, object]) -> None:
+        """Have a transport made. One without TLS is there in a few turns of the loop: they are
+        waited for even by who is cancelled, because uvloop would close a transport whose protocol
+        has heard of the connection, and not tell it."""
+        if self._tls is not None:
+            await making
+            return
+        task = self._loop.create_task(making)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
             raise
 
     def _failed(self, link: Link, reason: str) -> None:

@@ -6,10 +6,12 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import pytest
 import trustme
+import uvloop
 
 from reference_broker.cluster.link.greetings import ACCEPTED_MAX
 from reference_broker.cluster.link.preface import PREFACE_BYTES, decode_preface
@@ -17,7 +19,7 @@ from reference_broker.runtime.cluster.link_sockets import LinkSockets
 from reference_broker.runtime.cluster.tls import LinkTls
 from reference_broker.testing.socket_node import SocketNode
 
-TIMEOUT_S = 30
+TIMEOUT_S = 10
 
 
 async def _until(holds: Callable[[], bool]) -> None:
@@ -148,6 +150,46 @@ def test_the_end_of_a_turn_is_an_input_too() -> None:
         await sockets.close()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("turns", range(8))
+def test_an_end_within_the_first_turns_of_a_socket(turns: int) -> None:
+    async def scenario() -> None:
+        a, b = SocketNode("a", 1), SocketNode("b", 2)
+        a.begin()
+        a.see("b", b.begin())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        async with asyncio.timeout(TIMEOUT_S):
+            await a.close()
+            await b.close()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(scenario())
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_an_end_within_the_first_turns_of_an_accepted_socket(turns: int) -> None:
+    async def scenario() -> None:
+        node = SocketNode("a", 1)
+        with (
+            socket.create_server(("127.0.0.1", 0)) as listening,
+            socket.create_connection(listening.getsockname()) as far,
+        ):
+            near, _ = listening.accept()
+            near.setblocking(False)
+            node.sockets.take(near)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            async with asyncio.timeout(TIMEOUT_S):
+                await node.close()
+            far.settimeout(TIMEOUT_S)
+            with suppress(ConnectionResetError):
+                while far.recv(4_096):
+                    pass
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(scenario())
 
 
 def _call(step: Callable[[], None]) -> None:

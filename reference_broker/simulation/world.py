@@ -36,6 +36,7 @@ from reference_broker.simulation.watch.calm import (
     CALM_REST_US,
     CALM_US,
     LATE_MS,
+    LATELY_MS,
     judge,
     judge_overdue,
     judge_room,
@@ -303,26 +304,31 @@ class World:
         """Nothing fails, and clients only ack: then look at what each of them has."""
         for each in everybody:
             each.calm()
-        self.clock.run(self.clock.now_us + CALM_US - CALM_REST_US)
+        end_us = self.clock.now_us + CALM_US
+        self.clock.run(end_us - LATELY_MS * 1_000)
+        node = self.machine.node
+        long_before = {} if node is None else inspection.ready_of(node.broker)
+        self.clock.run(end_us - CALM_REST_US)
         for each in everybody:
             each.rest()
-        self.clock.run(self.clock.now_us + CALM_REST_US)
+        self.clock.run(end_us)
         broker, unblocked_us = self._running.broker, self._running.unblocked_us
         has_room = self.disk.capacity_bytes is None
         judge_room(alarm_on=Alarm.DISK in broker.alarms.on, has_room=has_room)
         now_ms = self.clock.wall_ms()
         self.history.calm(is_blocked=not unblocked_us)
         standings = [each.standing for each in everybody if isinstance(each, Actor)]
+        ready = inspection.ready_of(broker)
         judge(
             standings,
-            inspection.standings_of(broker.vhosts[DEFAULT_VHOST]),
+            inspection.standings_of(broker.vhosts[DEFAULT_VHOST], ready, long_before),
             now_ms,
             unblocked_us=unblocked_us,
         )
         for each in everybody:
             if isinstance(each, FeatureActor):
                 vhost = broker.vhosts[each.feature.vhost]
-                standings_there = inspection.standings_of(vhost)
+                standings_there = inspection.standings_of(vhost, ready, long_before)
                 judge([each.standing], standings_there, now_ms, unblocked_us=unblocked_us)
 
     def _last_end(self) -> None:

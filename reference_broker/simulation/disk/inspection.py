@@ -35,6 +35,9 @@ _EVERYWHERE = 1 << 62
 Indexes = dict[str, list[Indexed]]
 """The logged messages of each queue, in order of sequence; by id and name, as names repeat."""
 
+ReadySequences = Mapping[int, frozenset[int]]
+"""The sequences of ready messages, by queue id."""
+
 
 class Found(NamedTuple):
     """Messages that a start found, before anything came of it: those that expired meanwhile are
@@ -88,11 +91,28 @@ def ready_contents(queue: Queue, log: Log, disk: Disk) -> list[Content]:
     return [content for _, content in sorted(contents.items())]
 
 
-def standings_of(vhost: VHost) -> dict[str, QueueStanding]:
-    """The queues of a virtual host, by name, and what its delayed exchanges hold."""
+def ready_of(broker: Broker) -> ReadySequences:
+    """What is ready in the queues of all virtual hosts."""
+    return {
+        queue.id: frozenset(
+            sequence for index in queue.indexes() for sequence, *_ in index.ready_from(0)
+        )
+        for vhost in broker.vhosts.values()
+        for queue in vhost.queues.values()
+    }
+
+
+def standings_of(
+    vhost: VHost, ready: ReadySequences, long_before: ReadySequences
+) -> dict[str, QueueStanding]:
+    """The queues of a virtual host, by name, and what its delayed exchanges hold. ``ready`` is
+    ready now, and ``long_before`` was."""
     standings = {
         queue.name: QueueStanding(
-            queue.ready, len(queue.delayed), has_ttl=queue.limits.message_ttl_ms is not None
+            queue.ready,
+            len(queue.delayed),
+            has_ttl=queue.limits.message_ttl_ms is not None,
+            long_ready=len(ready[queue.id] & long_before.get(queue.id, frozenset())),
         )
         for queue in vhost.queues.values()
     }

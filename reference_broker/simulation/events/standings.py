@@ -20,9 +20,10 @@ class Standing:
 
 
 class QueueStanding(NamedTuple):
-    """A queue: what is ready, what waits for its time, and whether it has a
-    TTL."""
+    """A queue: what is ready, what waits for its time, whether it has a TTL, and what of that which
+    is ready has been for long."""
 
     ready: int
     delayed: int
     has_ttl: bool
+    long_ready: int = 0

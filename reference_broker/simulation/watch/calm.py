@@ -2,9 +2,11 @@
 what it is handed. Then everybody has what is his.
 
 - *Liveness*: each client is connected; what it asked is answered; what it published is confirmed or
-  refused; and where a queue has a consumer and something ready, the consumer has been handed
-  something lately. While an alarm is on, the broker doesn't read from those who publish: no more is
-  asked of a client then than that it is connected, and of the rest what there was time for since.
+  refused; and where a queue has a consumer and something that has been ready for long, the consumer
+  has been handed something lately: what became ready just now is not owed to one whose window is
+  full, or whose share a quicker one has had. While an alarm is on, the broker doesn't read from
+  those who publish: no more is asked of a client then than that it is connected, and of the rest
+  what there was time for since.
   No alarm is on for a disk that has room (:func:`judge_room`).
 - *Lateness*: nothing is much later than it was due, which holds at any time
   (:func:`judge_overdue`); and what waits for its time waits no more, as no time is longer than the
@@ -31,8 +33,9 @@ LONGEST_US = 11_000_000
 """Microseconds after which nothing waits for its time any more: 8 s, and :data:`LATE_MS`."""
 
 LATELY_MS = 8_000
-"""Milliseconds in which a consumer of a queue that has something ready gets some of it. The slowest
-client acks every 2.4 s, and the slowest broker is a turn of one message at a time."""
+"""Milliseconds in which a consumer of a queue that has something ready all the while gets some of
+it. The slowest client acks every 2.4 s, and the slowest broker is a turn of one message at a
+time."""
 
 
 LATE_MS = 3_000
@@ -64,7 +67,8 @@ def judge(
     *,
     unblocked_us: int,
 ) -> None:
-    """Hold clients and the queues that they use to the laws. ``unblocked_us`` says for how long the
+    """Hold clients and the queues that they use to the laws: ``long_ready`` of a queue counts what
+    has been ready for :data:`LATELY_MS`. ``unblocked_us`` says for how long the
     broker has taken publishes, 0 for an alarm that is on. Raises :exc:`Violation`."""
     for client in clients:
         if not client.is_connected:
@@ -76,7 +80,7 @@ def judge(
             _judge_deliveries(client, queues, now_ms)
     if unblocked_us < LONGEST_US:  # what publishers had sent came in as the alarm went and came
         return
-    for name, (ready, delayed, has_ttl) in queues.items():
+    for name, (ready, delayed, has_ttl, _) in queues.items():
         if has_ttl and ready:
             raise Violation("lateness", f"'{name}' has {ready} messages whose TTL is over")
         if delayed:
@@ -95,10 +99,10 @@ def _judge_answers(client: Standing) -> None:
 
 def _judge_deliveries(client: Standing, queues: Mapping[str, QueueStanding], now_ms: int) -> None:
     for queue, handed_ms in client.handed_ms.items():
-        ready = queues[queue].ready if queue in queues else 0
+        ready = queues[queue].long_ready if queue in queues else 0
         if ready and now_ms - handed_ms > LATELY_MS:
             raise Violation(
                 "liveness",
-                f"'{queue}' has {ready} messages ready, and {client.name} consumes it and was "
-                f"handed none for {LATELY_MS // 1_000} s",
+                f"'{queue}' has had {ready} messages ready for {LATELY_MS // 1_000} s, and"
+                f" {client.name} consumes it and was handed none since",
             )

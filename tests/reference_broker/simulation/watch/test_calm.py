@@ -18,7 +18,7 @@ from reference_broker.simulation.watch.checkers import Violation
 
 NOW_MS = 100_000
 IDLE = QueueStanding(0, 0, has_ttl=False)
-BUSY = QueueStanding(3, 0, has_ttl=False)
+BUSY = QueueStanding(3, 0, has_ttl=False, long_ready=2)
 WAITING = QueueStanding(1, 0, has_ttl=True)
 
 
@@ -31,6 +31,7 @@ def test_who_has_everything_has_no_complaint() -> None:
     judged()
     judged(BUSY)  # nobody consumes it
     judged(BUSY, handed_ms={"q": NOW_MS - LATELY_MS})
+    judged(BUSY._replace(long_ready=0), handed_ms={"q": 0})  # it has become ready just now
     judged(handed_ms={"q": 0, "deleted": 0})
     judged(QueueStanding(0, 0, has_ttl=True))
 
@@ -43,7 +44,7 @@ def test_who_has_everything_has_no_complaint() -> None:
         ({"published": 2}, "2 messages neither confirmed nor refused"),
         (
             {"handed_ms": {"q": NOW_MS - LATELY_MS - 1}},
-            "'q' has 3 messages ready, and a client consumes it and was handed none for 8 s",
+            "'q' has had 2 messages ready for 8 s, and a client consumes it and was handed none",
         ),
         ({"handed_ms": {"q": 0}}, "handed none"),
     ],

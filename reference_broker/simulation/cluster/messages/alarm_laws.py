@@ -59,9 +59,12 @@ class AlarmLaws:
             for name, link in process.mesh.links.items():
                 if self._links.get((process, name), (None, 0))[0] is not link:
                     self._links[process, name] = link, now_us
-            if any(self._may_know(process, each) for each in world.shortages.all):
-                self._alarmed_us[process] = now_us
+            self._look_for_alarm(process)
         world.clock.after(LOOK_US, self._look)
+
+    def _look_for_alarm(self, process: NodeProcess) -> None:
+        if any(self._may_know(process, each) for each in self._world.shortages.all):
+            self._alarmed_us[process] = self._world.clock.now_us
 
     def _may_know(self, process: NodeProcess, shortage: Shortage) -> bool:
         """True while the alarm is on for the process, or its end is under way to it."""
@@ -145,6 +148,7 @@ class AlarmLaws:
         knows the links of a process that another was started in the place of."""
         if self._world.processes.get(process.name) is not process:
             return
+        self._look_for_alarm(process)  # a link may have come since the last look
         last_us = max(
             since_us,
             process.goes_since_us,

@@ -80,3 +80,8 @@ def test_nobody_is_blocked_for_nothing(blocked: Blocked) -> None:
     blocked.world.clock.run(blocked.world.clock.now_us + 1_000)
     with pytest.raises(LawBroken, match="client 1 of n0 is blocked, and no node"):
         blocked.laws.hold_blocked(blocked.process, 0, "client 1")
+
+
+def test_an_alarm_that_has_come_since_the_last_look_blocks(blocked: Blocked) -> None:
+    blocked.wait(2 * UNBLOCKED_US)
+    blocked.laws.hold_blocked(blocked.process, 0, "client 1")

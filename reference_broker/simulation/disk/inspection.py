@@ -92,7 +92,7 @@ def ready_contents(queue: Queue, log: Log, disk: Disk) -> list[Content]:
 
 
 def ready_of(broker: Broker) -> ReadySequences:
-    """What is ready in the queues of all virtual hosts."""
+    """The ready messages of the queues of all virtual hosts."""
     return {
         queue.id: frozenset(
             sequence for index in queue.indexes() for sequence, *_ in index.ready_from(0)

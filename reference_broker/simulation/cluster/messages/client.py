@@ -239,6 +239,11 @@ class Client(ABC):
             return False
         return self._socket.process.stands_since_us is None
 
+    @property
+    def waits_for_answers(self) -> bool:
+        """True while something is asked."""
+        return bool(self._asked)
+
     def waits_us(self, since_us: int) -> int:
         """Microseconds that its node has had for what was sent then."""
         return self.world.clock.now_us - max(since_us, self.process.goes_since_us)

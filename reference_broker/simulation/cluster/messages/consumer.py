@@ -65,6 +65,9 @@ class Consumer(Client):
         self._prefetch = 0
         self._no_ack = False
         self._consumers = 0
+        self._behind = 0
+        """Messages that were settled behind a question: its channel does nothing until that is
+        answered."""
         self._wait = DeliveryWait(world)
 
     def begin(self) -> None:
@@ -126,9 +129,11 @@ class Consumer(Client):
     def hold_answered(self) -> None:
         """Nor was anything ready for it."""
         super().hold_answered()
+        if not self.waits_for_answers:
+            self._behind = 0
         if self._queue is None or not self.is_owed:
             return
-        if self._no_ack or self._count < self._prefetch:
+        if self._no_ack or self._count + self._behind < self._prefetch:
             self._wait.hold(self.process, self._queue)
         else:
             self._wait.begin()
@@ -165,19 +170,24 @@ class Consumer(Client):
         elif way < 0.8:
             self._ack(held, multiple=True)
         elif way < 0.88:
-            del self._held[held.tag]
+            self._take_off(held.tag)
             self.send(BasicNack(held.tag, requeue=True))
         elif way < 0.92:
-            del self._held[held.tag]
+            self._take_off(held.tag)
             held.copy.is_settled = True
             self.send(BasicReject(held.tag, requeue=False))
         else:
             self.later(ACT_US, partial(self._settle, held))
 
+    def _take_off(self, tag: int) -> Held:
+        """It is about to settle what it holds by that delivery tag."""
+        self._behind = self._behind + 1 if self.waits_for_answers else 0
+        return self._held.pop(tag)
+
     def _ack(self, held: Held, *, multiple: bool) -> None:
         tags = [tag for tag in self._held if tag <= held.tag] if multiple else [held.tag]
         for tag in tags:
-            acked = self._held.pop(tag)
+            acked = self._take_off(tag)
             acked.copy.is_settled = True
             self._acked.append(acked)
         self.send(BasicAck(held.tag, multiple=multiple))

@@ -27,7 +27,7 @@ class DiskLoop:
         self.log = log
         self.events: list[object] = []
         self.spares: list[bool] = []
-        """True, for each time that one was to be made, where there was no room for it."""
+        """True, for each time that one was to be made, where one is wanted that has no room."""
         self.live = LiveContents()
         self.timers: list[tuple[float, Callable[[], None]]] = []
         self.now_s = 0.0
@@ -44,7 +44,7 @@ class DiskLoop:
             on_synced=self.events.append,
             on_failed=self.events.append,
             on_full=lambda: self.events.append("full"),
-            on_spare=self.spares.append,
+            on_spare=lambda: self.spares.append(log.spare_missing),
         )
 
     def publish(self, sequence: int, size: int = 10) -> None:

@@ -92,7 +92,7 @@ class DiskThread(LogWriter):
         on_synced: Callable[[int], None],
         on_failed: Callable[[DiskFailed], None],
         on_full: Callable[[], None],
-        on_spare: Callable[[bool], None],
+        on_spare: Callable[[], None],
     ) -> None:
         super().__init__(log, disk, call_later, loop_syncs, on_synced, on_failed, on_full, on_spare)
         self._call_soon_threadsafe = call_soon_threadsafe

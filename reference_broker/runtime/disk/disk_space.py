@@ -36,11 +36,12 @@ class DiskSpaceEvents(Protocol):
 
 
 class SpareKeeper(Protocol):
-    """The log, as the watch sees it."""
+    """The log, as the watch sees it. It alone knows of its spare: nothing is kept of it here."""
 
     @property
     def spare_missing(self) -> bool:
-        """There was no room for the segment after the next."""
+        """There was no room for the segment after the next, or for one as large as the message that
+        waits for it."""
 
     def retry_spare(self) -> None:
         """Have the next batch try again to make it. Idempotent."""
@@ -68,7 +69,6 @@ class DiskSpace:
         self._log = log
         self._events = events
         self._free = limit_bytes
-        self._spare_missing = log.spare_missing
         self._timer: Timer | None = None
         self.look()
 
@@ -83,7 +83,8 @@ class DiskSpace:
         self.look()
 
     def look(self) -> None:
-        """Ask the file system now: it has lost a segment's worth, or the time has come."""
+        """Ask the file system and the log now: the spare was to be made, so there is less room than
+        before, or none; or the time has come."""
         try:
             self._free = self._free_bytes()
         except OSError as error:
@@ -91,20 +92,15 @@ class DiskSpace:
         self._judge()
         self._arm()
 
-    def spare_made(self, missing: bool) -> None:
-        """The log has made its spare segment, so the disk has less room than before; or it lacks
-        one, for which there was no room."""
-        self._spare_missing = missing
-        self.look()
-
     def retry(self) -> None:
         """Have the log try again to make its spare segment, in its next batch: kick the disk. It
         may want none any more that was refused."""
         self._log.retry_spare()
-        self.spare_made(self._log.spare_missing)
+        self.look()
 
     def _judge(self) -> None:
-        low = self._spare_missing or self._free < self._limit_bytes
+        spare_missing = self._log.spare_missing
+        low = spare_missing or self._free < self._limit_bytes
         if low is self.low:
             return
         self.low = low
@@ -113,7 +109,7 @@ class DiskSpace:
                 "the disk is low (%d bytes free, the limit is %d%s): publishers are blocked",
                 self._free,
                 self._limit_bytes,
-                "; there is no room for the next segment" if self._spare_missing else "",
+                "; there is no room for the next segment" if spare_missing else "",
             )
             self._events.disk_low()
         else:

@@ -296,6 +296,6 @@ class _Running:
             self._rewriter.synced()
         self._events.synced(position)
 
-    def _spare_made(self, missing: bool) -> None:
+    def _spare_made(self) -> None:
         if not self._closing:
-            self.space.spare_made(missing)
+            self.space.look()

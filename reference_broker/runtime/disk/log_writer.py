@@ -99,8 +99,10 @@ class LogWriter(ABC):
     ``on_synced(position)``: records below it are on disk, promises may be kept.
     ``on_full()``: the disk has no room for another segment. What was logged stays pending, and
     is tried again at each :meth:`kick`; called once per time that the disk becomes full.
-    ``on_spare(missing)``: the segment after the next was to be made; ``missing``: there is no room
-    for it. (A batch that needs it now, and doesn't get it, is what ``on_full`` is about.)
+    ``on_spare()``: the segment after the next was to be made, or to be made larger;
+    :attr:`Log.spare_missing <reference_broker.store.log.log.Log.spare_missing>` says whether one is
+    still wanted for which there is no room. (A batch that needs it now, and doesn't get it, is what
+    ``on_full`` is about.)
     ``on_failed(error)``: a write or sync failed. Nothing is reported synced after it, nothing is
     tried again: nack what was not confirmed, and exit with a failure. Called once.
 
@@ -119,7 +121,7 @@ class LogWriter(ABC):
         on_synced: Callable[[int], None],
         on_failed: Callable[[DiskFailed], None],
         on_full: Callable[[], None],
-        on_spare: Callable[[bool], None],
+        on_spare: Callable[[], None],
     ) -> None:
         self.state = DiskState.IDLE
         self.batches = 0
@@ -208,7 +210,7 @@ class LogWriter(ABC):
             unsynced = batch.in_place and batch.end == self._log.synced
             self._log.batch_synced(batch)
             if batch.makes_spare:
-                self._on_spare(batch.spare_missing)
+                self._on_spare()
             self.kick()
             if not unsynced:
                 self._on_synced(self._log.synced)

@@ -46,8 +46,8 @@ class DiskEvents(Protocol):
     def synced(self, position: int) -> None:
         """Everything below ``position`` is on disk."""
 
-    def spare_made(self, missing: bool) -> None:
-        """The segment after the next was to be made; ``missing``: there was no room for it."""
+    def spare_made(self) -> None:
+        """The segment after the next was to be made, or to be made larger."""
 
     def disk_full(self) -> None:
         """The log can't grow; a later ``synced`` says that it can again."""

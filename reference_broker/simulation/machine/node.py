@@ -231,10 +231,10 @@ class Node:
         self.broker.synced(position, *self.now())
         self.input_handled()
 
-    def spare_made(self, missing: bool) -> None:
-        self._counts["spares missing"] += missing
+    def spare_made(self) -> None:
+        self._counts["spares missing"] += self.log.spare_missing
         if not self._closing:
-            self._space.spare_made(missing)
+            self._space.look()
 
     def disk_full(self) -> None:
         self._counts["full logs"] += 1

@@ -300,7 +300,7 @@ def test_a_closed_loop_does_not_stop_the_thread() -> None:
         lambda _: None,
         lambda _: None,
         lambda: None,
-        lambda _: None,
+        lambda: None,
     )
     log.define("key", b"value")
     thread.kick()

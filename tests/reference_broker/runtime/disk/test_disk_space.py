@@ -83,11 +83,13 @@ def test_each_change_is_told_once() -> None:
 
 def test_a_missing_spare_is_low_however_much_is_said_to_be_free() -> None:
     watched = Watched(LIMIT * 2)
-    watched.space.spare_made(missing=True)
-    watched.space.spare_made(missing=True)
+    watched.spare_missing = True
+    watched.space.look()
+    watched.space.look()
     assert watched.told == ["low"]
     watched.free = 0
-    watched.space.spare_made(missing=False)
+    watched.spare_missing = False
+    watched.space.look()
     assert watched.told == ["low"], "the spare is there again, but the limit isn't kept"
     watched.free = LIMIT
     watched.space.look()
@@ -96,13 +98,23 @@ def test_a_missing_spare_is_low_however_much_is_said_to_be_free() -> None:
 
 def test_a_retry_asks_for_the_spare_and_sees_that_none_is_wanted_any_more() -> None:
     watched = Watched(LIMIT)
-    watched.space.spare_made(missing=True)
     watched.spare_missing = True
     watched.space.retry()
     assert (watched.spares_asked, watched.told) == (1, ["low"])
     watched.spare_missing = False
     watched.space.retry()
     assert (watched.spares_asked, watched.told) == (2, ["low", "recovered"])
+
+
+def test_a_look_finds_a_spare_that_is_wanted_larger_though_nothing_was_said_of_it() -> None:
+    """Somebody waits for one as large as what was refused, and nothing is to be made just now."""
+    watched = Watched(LIMIT)
+    watched.spare_missing = True
+    watched.loop.pending[-1].callback()
+    assert watched.told == ["low"]
+    watched.spare_missing = False
+    watched.loop.pending[-1].callback()
+    assert watched.told == ["low", "recovered"]
 
 
 def test_it_looks_more_often_the_nearer_the_limit_is() -> None:

@@ -18,7 +18,7 @@ from reference_broker.simulation.disk.power import PoweredDisk
 from reference_broker.store import Operation, open_log
 from reference_broker.store.disk.ports import CreateFile, CreateSpare, Sync, Write
 from reference_broker.store.log.log import Log
-from reference_broker.testing.lone_log import LoneQueues
+from reference_broker.testing.lone_log import LoneQueues, segments
 
 
 class Writer(LogWriter):
@@ -40,7 +40,7 @@ class Writer(LogWriter):
             self.said.append,
             self.said.append,
             lambda: self.said.append("full"),
-            lambda missing: self.said.append("no spare" if missing else "spare"),
+            lambda: self.said.append("no spare" if log.spare_missing else "spare"),
         )
 
     def perform(self) -> None:
@@ -143,6 +143,29 @@ def test_acks_alone_are_synced_later_and_once() -> None:
     writer.perform()
     assert queues.log.synced == queues.log.tail
     assert len(writer.timers) == 1
+
+
+def test_a_spare_of_the_usual_size_is_not_the_larger_one_that_somebody_waits_for() -> None:
+    writer, disk, queues = written()
+    space = queues.log.free_space
+    disk.full = True
+    assert not space.admits(6_000, 1)
+    writer.kick()
+    writer.perform()
+    assert writer.said == ["no spare", queues.log.synced]
+    disk.full = False
+    file_in_use = segments(disk)[-1]
+    while segments(disk)[-1] == file_in_use:  # the spare becomes a segment, and the next is made
+        queues.publish(300)
+        writer.kick()
+        writer.perform()
+    assert [said for said in writer.said if isinstance(said, str)] == ["no spare", "no spare"]
+    assert not space.admits(6_000, 1)
+    queues.log.retry_spare()
+    writer.kick()
+    writer.perform()
+    assert writer.said[-2:] == ["spare", queues.log.synced]
+    assert space.admits(6_000, 1)
 
 
 def test_an_attempt_ends_at_what_fails_and_goes_on_without_a_spare() -> None:

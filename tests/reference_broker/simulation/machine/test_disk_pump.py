@@ -55,8 +55,8 @@ class Rig:
         assert position == self.log.synced
         self.reports.append("synced")
 
-    def spare_made(self, missing: bool) -> None:
-        self.reports.append("no spare" if missing else "spare")
+    def spare_made(self) -> None:
+        self.reports.append("no spare" if self.log.spare_missing else "spare")
 
     def disk_full(self) -> None:
         self.reports.append("full")

@@ -6,9 +6,11 @@ import pytest
 
 from mqkit.wire import PROTOCOL_HEADER, Properties, content_frames, method_frame
 from mqkit.wire.methods import (
+    BasicAck,
     BasicConsume,
     BasicPublish,
     ChannelOpen,
+    ConfirmSelect,
     ConnectionOpen,
     ConnectionStartOk,
     ConnectionTuneOk,
@@ -168,6 +170,26 @@ def test_work_that_is_left_over_goes_on_in_later_turns() -> None:
     assert len(channel.unacked) == 20
     assert rig.node.counts["turns of work left over"] >= 20
     assert not rig.node.broker.has_work
+
+
+def test_a_message_that_waits_for_a_larger_spare_is_stored_soon_after_there_is_room() -> None:
+    rig = Rig()
+    rig.log_in()
+    rig.disk.full = True
+    large = content_frames(
+        1, BasicPublish("", "q"), Properties(delivery_mode=2), bytes(6_000), 4_096
+    )
+    rig.link.to_broker.send(method_frame(1, ConfirmSelect()) + large)
+    rig.run(0.1)
+    assert rig.node.broker.alarms.on == [Alarm.DISK]
+    rig.disk.full = False
+    for _ in range(8):  # the spare becomes a segment before it is tried again, and another is made
+        rig.node.administer(lambda broker: broker.journal.define("key", bytes(500)))
+    rig.run(0.1)
+    assert not rig.node.counts["tries of a full disk"]
+    rig.run(2)
+    assert rig.received.endswith(method_frame(1, BasicAck(1)))
+    assert not rig.node.broker.alarms.on
 
 
 def test_a_node_knows_for_how_long_no_alarm_has_been_on() -> None:

@@ -17,9 +17,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mqkit.wire import FrameType, encode_method, method_frame
-from mqkit.wire.methods import ChannelClose, ChannelCloseOk, Method
+from mqkit.wire.methods import BasicCancel, ChannelClose, ChannelCloseOk, Method
 from reference_broker.core.base.limits import UNACKED_MAX
 from reference_broker.core.channel.ack_timeout import AckTimeout, timeout_of
+from reference_broker.core.channel.cancel_notices import CancelNotices
 from reference_broker.core.channel.channel_state import (
     CHANNEL_TRANSITIONS,
     ChannelEvent,
@@ -85,8 +86,8 @@ class Channel:
         self.number = number
         self.vhost = vhost
         self.state = ChannelState.OPEN
-        self.notices: list[Method] | None = None
-        """Held back until the request that makes them is answered, where there is one."""
+        self.notices: CancelNotices | None = None
+        """Those that were not sent yet; ``None`` where there never was one."""
         self.consumers: dict[str, Consumer] = {}
         self.consumer_bytes = 0
         self.waiting_bytes = 0
@@ -193,26 +194,24 @@ class Channel:
             self._move(ChannelEvent.SUSPEND)
         ledger.promise(wait.position, _SuspendedReply(self, method), wait.marks)
 
-    def notify(self, method: Method) -> None:
-        """Send a method that the client has not asked for; behind the -ok, if one waits."""
-        if self.notices is not None:
-            self.notices.append(method)
-        elif self.state is ChannelState.SUSPENDED:
-            position, marks = self.vhost.definitions.wait()
-            self.broker.ledger.promise(position, _Notice(self, method), marks)
+    def tell_cancelled(self, tag: str) -> None:
+        """Tell the client of a consumer that the broker has ended; behind the -ok, if one waits."""
+        if self.holds_notices or self.state is ChannelState.SUSPENDED:
+            self.notices = self.notices or CancelNotices(self)
+            self.notices.add(tag, self.vhost.definitions.wait(), self.broker.ledger)
         else:
-            self.reply(method)
+            self.reply(BasicCancel(consumer_tag=tag, nowait=True))
 
     def hold_notices(self) -> None:
-        """Keep what is to be notified until the request has been answered that the channel is
-        suspended for. Idempotent."""
-        if self.notices is None:
-            self.notices = []
+        """Keep what is to be told until the request has been answered that the channel is suspended
+        for. Idempotent."""
+        self.notices = self.notices or CancelNotices(self)
+        self.notices.are_held = True
 
-    def _release_notices(self) -> None:
-        notices, self.notices = self.notices, None
-        for method in notices or ():
-            self.reply(method)
+    @property
+    def holds_notices(self) -> bool:
+        """True from :meth:`hold_notices` until the request is answered."""
+        return self.notices is not None and self.notices.are_held
 
     def send_content(self, method: bytes, content: Content) -> None:
         """Send a method, given as its frame's payload, and a message after it."""
@@ -312,8 +311,8 @@ class Channel:
         self.parked += parked  # the frame that was held back comes first
         if parked and self.state is ChannelState.OPEN:
             self.perform(_pause())
-        elif self.notices is not None and self.state is ChannelState.OPEN:
-            self._release_notices()
+        elif self.notices is not None and self.holds_notices and self.state is ChannelState.OPEN:
+            self.notices.release()
 
     # Work that takes more than a turn
 
@@ -369,7 +368,7 @@ class Channel:
             raise error
         elif then is not None:
             then()
-        if (self.parked or self.notices is not None) and self.state is not ChannelState.SUSPENDED:
+        if (self.parked or self.holds_notices) and self.state is not ChannelState.SUSPENDED:
             self._take_parked()  # a channel that was opened behind this one, too
 
     def wait_until(self, until: Until) -> None:
@@ -436,7 +435,7 @@ class Channel:
         by its reference count, and does not wait for the garbage collector."""
         if self.state is not ChannelState.CLOSED or not self.is_released:
             return
-        self.confirms = self.transaction = None
+        self.confirms = self.transaction = self.notices = None
         self.ack_timeout.cut_off()
 
     def _move(self, event: ChannelEvent) -> None:
@@ -498,23 +497,6 @@ class Channel:
 def _pause() -> Steps:
     """Steps that end in the next turn."""
     yield None
-
-
-class _Notice:
-    """The promise to send a channel a method behind the -ok that it waits for."""
-
-    __slots__ = ("_channel", "_method")
-
-    def __init__(self, channel: Channel, method: Method) -> None:
-        self._channel = channel
-        self._method = method
-
-    def kept(self) -> None:
-        if self._channel.state in (ChannelState.OPEN, ChannelState.SUSPENDED):
-            self._channel.reply(self._method)
-
-    def broken(self) -> None:
-        """Say nothing: the reply that the channel waits for fails, too."""
 
 
 class _SuspendedReply:

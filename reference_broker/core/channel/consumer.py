@@ -17,7 +17,6 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from mqkit.wire.methods import BasicCancel
 from reference_broker.core.base.object_size import object_bytes
 from reference_broker.core.message.content_frames import FRAME_END, FRAME_OVERHEAD, append_content
 from reference_broker.core.queue.delivery_counts import shown_content
@@ -289,7 +288,7 @@ class Consumer:
         (consumer_cancel_notify). Says nothing for a channel that has ended."""
         known = self.channel.forget_consumer(self.tag)
         if known and self.connection.client_can("consumer_cancel_notify"):
-            self.channel.notify(BasicCancel(consumer_tag=self.tag, nowait=True))
+            self.channel.tell_cancelled(self.tag)
 
 
 class CountingConsumer(Consumer):

@@ -98,6 +98,8 @@ def _cancel(channel: Channel, method: BasicCancel) -> None:
             return
     elif channel.reply_consumer is not None and channel.reply_consumer.tag == method.consumer_tag:
         direct_reply.cancel(channel)
+    elif channel.notices is not None:
+        channel.notices.drop(method.consumer_tag)
     if not method.nowait:
         channel.reply(BasicCancelOk(consumer_tag=method.consumer_tag))
 

@@ -78,6 +78,8 @@ class Consumer:
         "weight",
     )
 
+    attached_from: None = None
+
     def __init__(
         self,
         channel: Channel,

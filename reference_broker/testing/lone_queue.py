@@ -30,6 +30,7 @@ from reference_broker.core.message.header import facts_of
 from reference_broker.core.queue.dirty_queues import DirtyQueues
 from reference_broker.core.queue.enqueue import enqueue
 from reference_broker.core.queue.lease import Lease
+from reference_broker.core.queue.ports import AttachedFrom
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.removal import purge, remove_everything
 from reference_broker.core.queue.rest import require_rest
@@ -54,6 +55,7 @@ class LoneConsumer:
         priority: int = 0,
         weight: int = 1,
         requeue: RequeueRule = AT_ITS_PLACE,
+        attached_from: AttachedFrom | None = None,
     ) -> None:
         self.tag = tag
         self.credit = credit
@@ -63,6 +65,7 @@ class LoneConsumer:
         self.weight = weight
         self.requeue = requeue
         self.leaving: Until | None = None
+        self.attached_from = attached_from
         self.leases: list[Lease] = []
         self.asked = 0
         """Number of calls of :meth:`capacity`."""

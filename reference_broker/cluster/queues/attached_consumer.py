@@ -13,6 +13,7 @@ from reference_broker.cluster.queues.answer_octets import encode_delivery, encod
 from reference_broker.cluster.queues.kinds import AnswerKind
 from reference_broker.cluster.queues.message_octets import RUN_BYTES, RUN_MAX
 from reference_broker.core.queue.delivery_counts import shown_content
+from reference_broker.core.queue.ports import AttachedFrom
 
 if TYPE_CHECKING:
     from reference_broker.cluster.queues.held_leases import HeldLeases
@@ -38,6 +39,8 @@ class ConsumerSession(Protocol):
 
     output: LaneOutput
     leases: HeldLeases
+    node: str
+    """The node of the origin."""
     leaving: Until | None
     """There while the session has ended, and its consumers leave their queues."""
     delivered: int
@@ -100,6 +103,11 @@ class AttachedConsumer:
     def leaving(self) -> Until | None:
         """Happens when the consumer has left its queue, where the link is down."""
         return self._session.leaving
+
+    @property
+    def attached_from(self) -> AttachedFrom:
+        """See :class:`~reference_broker.core.queue.ports.ConsumerPort`."""
+        return AttachedFrom(self._session.node, self.attachment)
 
     def grant(self, messages: int, octets: int) -> None:
         """Let the consumer have so much in all; less than before takes nothing back that was

@@ -67,6 +67,7 @@ class OriginSession:
         self.output = output
         self.leases = HeldLeases()
         self.intake = PublishIntake(link, broker, catalogue, look_at)
+        self.node = link.peer.node
         self.leaving: Until | None = None
         self.delivered = 0
         self.is_closed = False

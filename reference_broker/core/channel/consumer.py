@@ -77,6 +77,8 @@ class Consumer:
         "weight",
     )
 
+    attached_from: None = None
+
     def __init__(
         self,
         channel: Channel,

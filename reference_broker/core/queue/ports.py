@@ -5,7 +5,7 @@ higher rooms make for it. So a queue is tested with a few lines of memory and no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from reference_broker.core.arguments.queue_arguments import QueueArguments
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from reference_broker.core.queue.queue import Queue
     from reference_broker.core.work.budget import Budget
     from reference_broker.core.work.until import Until
+
+
+class AttachedFrom(NamedTuple):
+    """The origin of a consumer that is connected to another node than the queue's home: that node,
+    and the number that the consumer's attachment has there."""
+
+    node: str
+    number: int
 
 
 class ConsumerPort(Protocol):
@@ -43,6 +51,12 @@ class ConsumerPort(Protocol):
     def leaving(self) -> Until | None:
         """Happens when the consumer has left the queue, where it gets nothing more; ``None`` for
         one that stays."""
+        ...
+
+    @property
+    def attached_from(self) -> AttachedFrom | None:
+        """The origin of a consumer that is connected to another node; ``None`` for one of this
+        node."""
         ...
 
     def capacity(self) -> bool:

@@ -125,6 +125,11 @@ class RemoteQueue(Queue):
         while attachment is not None and attachment.state is AttachmentState.DETACHING:
             yield attachment.changed
 
+    def attachment_number(self, consumer: ConsumerPort) -> int:
+        """The number by which the home knows a consumer of this node; 0 for one that has left."""
+        attachment = self._attachments.get(consumer)
+        return 0 if attachment is None else attachment.number
+
     def over(self, consumer: ConsumerPort) -> None:
         """Nothing comes for the consumer any more."""
         self.rotation.remove(consumer)

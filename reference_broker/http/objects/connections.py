@@ -3,6 +3,7 @@ connection."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 
@@ -11,10 +12,28 @@ from starlette.responses import Response
 
 from reference_broker.core.channel.channel import Channel
 from reference_broker.core.channel.channel_state import ChannelState
+from reference_broker.core.channel.consumer import Consumer
 from reference_broker.core.connection.connection import Connection
 from reference_broker.core.connection.connection_state import ConnectionState
 from reference_broker.errors import ConnectionException, ReplyCode
 from reference_broker.http.access.vhosts import named_vhosts
+from reference_broker.http.objects.consumer_details import (
+    COLUMN,
+    CONSUMERS,
+    ROW,
+    consumers_here,
+    is_shown,
+)
+from reference_broker.http.objects.single_active import (
+    ACTIVE,
+    BY_QUEUE,
+    ORIGIN,
+    PART,
+    SingleActives,
+    active_here,
+    part_asked,
+    place_of,
+)
 from reference_broker.http.request.answer import Row, bad_request, not_found
 from reference_broker.http.request.authentication import not_authorised, user_of
 from reference_broker.http.request.authorization import (
@@ -25,39 +44,45 @@ from reference_broker.http.request.authorization import (
 )
 from reference_broker.http.request.core_input import CoreInputs
 from reference_broker.http.request.host import Host
-from reference_broker.http.request.listing import listed, shown_columns, shown_with, stats_disabled
+from reference_broker.http.request.listing import (
+    listed,
+    shown_columns,
+    shown_with,
+    stats_disabled,
+    wants_column,
+)
 from reference_broker.http.request.peer_rows import (
     BY_NAME,
-    Order,
+    NOBODY,
+    Answered,
     Own,
     PeerRow,
     listed_everywhere,
+    listed_with_others,
     rows_of_others,
 )
 from reference_broker.http.request.peers import (
     Peers,
+    asked_by,
     asks_others,
     gathered,
+    member_named,
     passed_on,
     unreachable_header,
 )
+from reference_broker.http.request.portions import collected
 from reference_broker.http.request.turn_share import next_turn
 from reference_broker.http.rows.rendering import (
     channel_detail_row,
     channel_name,
     channel_row,
     connection_row,
-    consumer_row,
     is_consuming,
     tracked_row,
 )
 from reference_broker.http.rows.statistics import Spans, Statistics
 
 _CLOSED_BY = "Closed via management plugin"
-
-_BY_QUEUE = Order(
-    ("queue",), lambda row: "", lambda row: (row["queue"]["vhost"], row["queue"]["name"])
-)
 
 INPUT_CONNECTIONS = 50
 """Connections that are closed in one input of the core."""
@@ -168,44 +193,86 @@ class Connections:
 
     async def channel(self, request: Request) -> Response:
         _need_stats(request)
+        part, node = part_asked(request), self._host.node().name
+        if part == ACTIVE:
+            return await active_here(request, list(self._host.broker.vhosts.values()))
+        channel, peers = self._channel(request), asks_others(request, self._peers)
+        if channel is None:
+            if peers is None:
+                raise not_found()
+            return await self._channel_elsewhere(request, peers)
+        consumers = list(channel.consumers.values())
+        if part == CONSUMERS:
+            return await consumers_here(request, consumers, node)
+        row, spans = channel_detail_row(channel, node), Spans.parse(request.query_params)
+        row = self._statistics.of_channel(row, channel, spans)
+        if part == ROW:
+            return shown_columns(request, row, always={ORIGIN: member_named(node)})
+        return await self._with_details(request, row, consumers, NOBODY)
+
+    def _channel(self, request: Request) -> Channel | None:
+        """The channel in the path, where it is one of this node."""
         name = request.path_params["channel"]
-        node, spans = self._host.node().name, Spans.parse(request.query_params)
         for connection in self._named(request):
             if not name.startswith(str(connection.peer)):
                 continue
             for channel in _channels_of([connection]):
                 if channel_name(channel) == name:
                     _must_see(request, connection)
-                    row = channel_detail_row(channel, node)
-                    return await shown_with(
-                        request,
-                        self._statistics.of_channel(row, channel, spans),
-                        "consumer_details",
-                        list(channel.consumers.values()),
-                        lambda consumer: consumer_row(consumer, node),
-                        is_consuming,
-                    )
+                    return channel
+        return None
+
+    async def _channel_elsewhere(self, request: Request, peers: Peers) -> Response:
+        """The row of a channel of another node, which tells its consumers apart from it."""
+        if not wants_column(request, COLUMN):
+            return await passed_on(request, peers, peers.others)
+        response = await passed_on(request, peers, peers.others, (PART, ROW))
+        if response.status_code != HTTPStatus.OK:
+            return response
+        row = json.loads(bytes(response.body))
+        nodes, query = [row.pop(ORIGIN)], [(PART, CONSUMERS)]
+        found = await rows_of_others(request, peers, BY_QUEUE, nodes, query=query)
+        return await self._with_details(request, row, [], found)
+
+    async def _with_details(
+        self, request: Request, row: Row, own: Sequence[Consumer], others: Answered
+    ) -> Response:
+        """The row of a channel with its consumers, which are those of one node."""
+        actives, others = await self._actives(request, own, others)
+        consumers: list[Consumer | PeerRow] = [*own, *others.rows]
+        response = await shown_with(request, row, COLUMN, consumers, actives.row, is_shown)
+        response.headers.update(others.headers)
+        return response
+
+    async def _actives(
+        self, request: Request, own: Sequence[Consumer], others: Answered
+    ) -> tuple[SingleActives, Answered]:
+        """The single active consumers among these, and ``others`` with the homes that have not said
+        which they are."""
+        actives = SingleActives(self._host.broker, self._host.node().name)
         peers = asks_others(request, self._peers)
         if peers is not None:
-            return await passed_on(request, peers, peers.others)
-        raise not_found()
+            others = await actives.ask(request, peers, own, others)
+        return actives, others
 
     async def consumers(self, request: Request) -> Response:
         _need_stats(request)
         node = self._host.node().name
+        if part_asked(request) == ACTIVE:
+            return await active_here(request, named_vhosts(self._host.broker, request))
         consumers = (
             consumer
             for channel in _channels_of(self._open(request))
             for consumer in list(channel.consumers.values())
         )
-        own = Own(
-            consumers,
-            lambda consumer: consumer_row(consumer, node),
-            None,
-            lambda consumer: (consumer.queue.env.vhost_name, consumer.queue.name),
-            is_consuming,
-        )
-        return await listed_everywhere(request, self._peers, own, _BY_QUEUE)
+        peers = asks_others(request, self._peers)
+        if asked_by(request):
+            return await consumers_here(request, consumers, node)
+        found, _ = await collected(request, consumers)
+        others = NOBODY if peers is None else await rows_of_others(request, peers, BY_QUEUE)
+        actives, others = await self._actives(request, found, others)
+        own = Own(found, actives.row, None, place_of, is_consuming)
+        return await listed_with_others(request, own, others, actives.row)
 
     def _peers_for(self, request: Request) -> Peers | None:
         """The nodes that may have the connection in the path; ``None`` where it is here, or this

@@ -29,7 +29,6 @@ from reference_broker.http.objects.consumer_details import (
     CONSUMERS,
     ROW,
     consumers_here,
-    part_asked,
     shown_with_consumers,
 )
 from reference_broker.http.objects.declaring import (
@@ -47,6 +46,12 @@ from reference_broker.http.objects.queues_elsewhere import (
     listed_with_homes,
     purge_steps,
     shown_by_home,
+)
+from reference_broker.http.objects.single_active import (
+    ORIGIN,
+    SingleActives,
+    origin_of_active,
+    part_asked,
 )
 from reference_broker.http.request.answer import (
     ApiError,
@@ -144,18 +149,19 @@ class Queues:
 
     async def show(self, request: Request) -> Response:
         queue, node = self._queue(request), self._host.node().name
-        part = part_asked(request)
+        part, actives = part_asked(request), SingleActives(self._host.broker, node)
         if part == CONSUMERS:
-            return await consumers_here(request, queue, node)
+            return await consumers_here(request, list(queue.consumers), node)
         if isinstance(queue, RemoteQueue):
-            return await shown_by_home(request, self._peers, queue, node)
+            return await shown_by_home(request, self._peers, queue, actives)
         spans = Spans.parse(request.query_params)
         if stats_disabled(request):
             return shown_columns(request, plain_queue_row(queue, node, totals=False))
         row = self._statistics.of_queue(queue_detail_row(queue, node), queue, spans)
         if part == ROW:
-            return shown_columns(request, row)
-        return await shown_with_consumers(request, self._peers, queue, node, row)
+            origin = origin_of_active(queue) or ()
+            return shown_columns(request, row, always={ORIGIN: origin})
+        return await shown_with_consumers(request, self._peers, queue, actives, row)
 
     async def put(self, request: Request) -> Response:
         """Declare a queue. Answered when its definition is on disk, if it is durable."""

@@ -7,7 +7,7 @@ client of this node would (:class:`~reference_broker.core.remote.remote_queue.Re
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -21,7 +21,8 @@ from reference_broker.core.vhost.vhost import VHost
 from reference_broker.core.work.task import Steps
 from reference_broker.errors import ChannelException
 from reference_broker.http.access.vhosts import placed
-from reference_broker.http.objects.consumer_details import PART, ROW, shown_with_consumers
+from reference_broker.http.objects.consumer_details import ROW, shown_with_consumers
+from reference_broker.http.objects.single_active import ORIGIN, PART, SingleActives, queues_here
 from reference_broker.http.request.answer import ApiError, Row
 from reference_broker.http.request.listing import listed, on_page, shown_columns, stats_disabled
 from reference_broker.http.request.peer_rows import Order, PeerRow, rows_of_others
@@ -51,7 +52,7 @@ async def listed_with_homes(
     asked_for = asked_by(request)
     if asked_for is not None:
         return await listed(
-            request, _of_this_node(vhosts, asked_for.only), render, is_there=_is_there
+            request, queues_here(vhosts, asked_for.only), render, is_there=_is_there
         )
     queues: Iterable[Queue] = (
         each.item for each in placed(vhosts, lambda vhost: list(vhost.queues.values()))
@@ -76,18 +77,6 @@ async def listed_with_homes(
     return await listed(request, queues, row_of, _name_of, _place_of, _is_there, headers)
 
 
-def _of_this_node(
-    vhosts: Sequence[VHost], only: Sequence[tuple[str, str]] | None
-) -> Iterator[Queue]:
-    """The queues that have their home here, or ``only`` these of them."""
-    if only is None:
-        held = placed(vhosts, lambda vhost: list(vhost.queues.values()))
-        return (each.item for each in held if not each.item.is_elsewhere)
-    by_name = {vhost.name: vhost for vhost in vhosts}
-    found = (by_name[vhost].queues.get(name) for vhost, name in only if vhost in by_name)
-    return (queue for queue in found if queue is not None and not queue.is_elsewhere)
-
-
 async def _homes_of(request: Request, queues: Iterable[Queue]) -> list[str]:
     """The nodes that are homes of ``queues``, without this one."""
     homes: set[str] = set()
@@ -102,11 +91,11 @@ def _is_there(queue: Queue) -> bool:
 
 
 async def shown_by_home(
-    request: Request, peers: Peers | None, queue: RemoteQueue, here: str
+    request: Request, peers: Peers | None, queue: RemoteQueue, actives: SingleActives
 ) -> Response:
-    """The row of one queue, from its home, with its consumers on all nodes, of which this one is
-    shown as ``here``; or of its definition where the home can't be asked. Raises :exc:`ApiError`
-    404 to another node, whose question has missed the home."""
+    """The row of one queue, from its home, with its consumers on all nodes; or of its definition
+    where the home can't be asked. Raises :exc:`ApiError` 404 to another node, whose question has
+    missed the home."""
     if asked_by(request):
         raise ApiError(HTTPStatus.NOT_FOUND, "Object Not Found", "Not Found")
     node = queue.home.node
@@ -120,7 +109,8 @@ async def shown_by_home(
             if response.status_code != HTTPStatus.OK or stats_disabled(request):
                 return response
             row = json.loads(bytes(response.body))
-            return await shown_with_consumers(request, peers, queue, here, row)
+            actives.tell(_place_of(queue), row.pop(ORIGIN, ()))
+            return await shown_with_consumers(request, peers, queue, actives, row)
     return shown_columns(request, definition_row(request, queue), unreachable_header([node]))
 
 

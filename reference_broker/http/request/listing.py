@@ -199,10 +199,15 @@ def stats_disabled(request: Request) -> bool:
 
 
 def shown_columns(
-    request: Request, row: Row, headers: Mapping[str, str] = MappingProxyType({})
+    request: Request,
+    row: Row,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    always: Mapping[str, Any] = MappingProxyType({}),
 ) -> Response:
-    """A single object, of which the request may want some columns only."""
-    return json_response(only(row, _columns(request.query_params)), headers=headers)
+    """A single object, of which the request may want some columns only; those in ``always`` are
+    there whatever it wants."""
+    shown = only(row, _columns(request.query_params))
+    return json_response({**shown, **always}, headers=headers)
 
 
 async def shown_with(

@@ -83,6 +83,10 @@ class Answered(NamedTuple):
         return {**unreachable_header(self.unreachable), **named_header(CUT, self.cut)}
 
 
+NOBODY = Answered([], [], [], [])
+"""Nobody was asked."""
+
+
 async def rows_of_others(
     request: Request,
     peers: Peers,
@@ -163,11 +167,20 @@ async def listed_everywhere(
     asked = asks_others(request, peers)
     if asked is None:
         return await listed(request, own.subjects, own.render, own.name_of, own.place, own.is_there)
-    others = await rows_of_others(request, asked, order)
+    return await listed_with_others(request, own, await rows_of_others(request, asked, order))
+
+
+async def listed_with_others(
+    request: Request,
+    own: Own[Any],
+    others: Answered,
+    render_other: Callable[[PeerRow], Row] = PeerRow.row,
+) -> Response:
+    """The list of what this node and the others have, whose rows ``render_other`` makes."""
     return await listed(
         request,
         chain(own.subjects, others.rows),
-        lambda each: each.row() if isinstance(each, PeerRow) else own.render(each),
+        lambda each: render_other(each) if isinstance(each, PeerRow) else own.render(each),
         None if own.name_of is None else _either(own.name_of, lambda row: row.name),
         _either(own.place, lambda row: row.place),
         lambda each: isinstance(each, PeerRow) or own.is_there(each),

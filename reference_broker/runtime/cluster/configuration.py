@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ssl
 from pathlib import Path
 
 from reference_broker.cluster.link.secret import Secret
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.cluster.service import ClusterConfig
 from reference_broker.runtime.cluster.tls import LinkTls
-from reference_broker.runtime.cluster_settings import ClusterSettings, EtcdSettings, LinkFiles
+from reference_broker.runtime.cluster_settings import ClusterSettings, EtcdSettings
 from reference_broker.runtime.etcd.config import EtcdConfig, endpoint
 
 
@@ -25,7 +24,7 @@ def cluster_config(
         secret=Secret(_line(settings.secret_file, "the cluster's secret").encode()),
         listen=settings.listen,
         advertise=settings.advertise,
-        tls=None if settings.tls is None else _link_tls(settings.tls),
+        tls=None if settings.tls is None else LinkTls(settings.tls),
         amqp=amqp,
         http=http,
     )
@@ -57,22 +56,3 @@ def _line(file: Path, what: str) -> str:
     if not text:
         raise BadConfiguration(f"{what} is empty: write it to {file}")
     return text
-
-
-def _link_tls(files: LinkFiles) -> LinkTls:
-    accepting = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    dialling = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    for context in (accepting, dialling):
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        try:
-            # The password is given so that OpenSSL asks nobody at a terminal.
-            context.load_cert_chain(files.certificate, files.key, "")
-            context.load_verify_locations(files.authority)
-        except (ssl.SSLError, OSError) as error:
-            reason = getattr(error, "reason", None) or error.strerror or error
-            raise BadConfiguration(
-                f"TLS between nodes: certificate {files.certificate} with key {files.key} and"
-                f" authority {files.authority}: {reason}"
-            ) from None
-        context.verify_mode = ssl.CERT_REQUIRED
-    return LinkTls(accepting, dialling)

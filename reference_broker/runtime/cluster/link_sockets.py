@@ -132,7 +132,7 @@ class LinkSockets:
                 self._loop.create_connection(
                     lambda: LinkSocket(self, self._loop, link),
                     sock=connected,
-                    ssl=None if self._tls is None else self._tls.dialling,
+                    ssl=None if self._tls is None else self._tls.for_dialling(),
                     server_hostname=None if self._tls is None else host,
                 )
             )
@@ -167,7 +167,7 @@ class LinkSockets:
             self._start(self._arrive(accepted), self._arrivals)
 
     async def _arrive(self, accepted: socket.socket) -> None:
-        tls = None if self._tls is None else self._tls.accepting
+        tls = None if self._tls is None else self._tls.for_accepting()
         host = _host_of(accepted)
         try:
             await self._made(

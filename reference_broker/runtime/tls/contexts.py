@@ -1,27 +1,18 @@
-"""The TLS settings that new connections get, and their renewal without a restart.
-
-Whoever renews a certificate only writes the files: the next connection notices that they have
-changed. Connections that are open keep what they have. Files that can't be used are reported once,
-and the settings before them stay: a certificate and its key are seldom written in one moment.
-"""
+"""The TLS settings that new connections get, which follow their files without a restart
+(:mod:`renewal`). Connections that are open keep what they have."""
 
 from __future__ import annotations
 
-import logging
 import ssl
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
+from typing import NamedTuple
 
 from reference_broker.errors import BadConfiguration
 from reference_broker.runtime.tls.certificate_clock import utc_now
 from reference_broker.runtime.tls.config import TlsConfig, TlsVersion, Verify
 from reference_broker.runtime.tls.files import TlsFiles, read_tls_files
-
-_log = logging.getLogger(__name__)
-
-_Stamp = tuple[tuple[int, int, int], ...]
-"""Of each file: modification time in ns, size, and inode (a rename may keep the time)."""
+from reference_broker.runtime.tls.renewal import Renewed
 
 _OLDEST = {
     TlsVersion.TLS_1_2: ssl.TLSVersion.TLSv1_2,
@@ -34,65 +25,41 @@ _MODES = {
 }
 
 
+class _Made(NamedTuple):
+    """Settings of both kinds, of the same files."""
+
+    files: TlsFiles
+    amqp: ssl.SSLContext
+    https: ssl.SSLContext
+
+
 class TlsContexts:
     """The TLS settings in use. Made once, when the server starts. Raises :exc:`BadConfiguration`
     for files that can't be used, and for clients that would have to be verified against nothing."""
 
-    files: TlsFiles
-    """The files in use."""
-
     def __init__(self, config: TlsConfig, now: Callable[[], datetime] = utc_now) -> None:
         self.config = config
         self._now = now
-        self._stamp = self._stamp_of_files()
-        self._told = ""
-        self._load()
+        paths = (config.certificate, config.key, config.authority)
+        self._renewed = Renewed([path for path in paths if path is not None], self._make)
+
+    @property
+    def files(self) -> TlsFiles:
+        """The files in use."""
+        return self._renewed.in_use.files
 
     def for_amqp(self) -> ssl.SSLContext:
         """The settings for the next AMQP client."""
-        self._renew()
-        return self._amqp
+        return self._renewed.current().amqp
 
     def for_https(self) -> ssl.SSLContext:
         """The settings for the next client of the management API."""
-        self._renew()
-        return self._https
+        return self._renewed.current().https
 
-    def _load(self) -> None:
-        files = read_tls_files(self.config, self._now())
-        amqp = _context(self.config, self.config.verify)
-        https = _context(self.config, self.config.https_verify)
-        self.files, self._amqp, self._https = files, amqp, https
-
-    def _renew(self) -> None:
-        stamp = self._stamp_of_files()
-        if stamp == self._stamp:
-            return
-        try:
-            self._load()
-        except BadConfiguration as error:
-            # Tried again by every connection: what is wrong may be a clock, or end with a chmod.
-            if str(error) != self._told:
-                _log.error("%s (the TLS files before it stay in use)", error)
-            self._told = str(error)
-        else:
-            self._stamp, self._told = stamp, ""
-            _log.info("TLS: %s and what belongs to it were renewed", self.config.certificate)
-
-    def _stamp_of_files(self) -> _Stamp:
+    def _make(self) -> _Made:
         config = self.config
-        paths = (config.certificate, config.key, config.authority)
-        return tuple(_stamp_of(path) for path in paths if path is not None)
-
-
-def _stamp_of(path: Path) -> tuple[int, int, int]:
-    """The stamp of one file. Zeros for one that is not there: renewing may take it away for a
-    moment."""
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0, 0
-    return found.st_mtime_ns, found.st_size, found.st_ino
+        files = read_tls_files(config, self._now())
+        return _Made(files, _context(config, config.verify), _context(config, config.https_verify))
 
 
 def _context(config: TlsConfig, verify: Verify) -> ssl.SSLContext:

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from starlette.applications import Starlette
@@ -130,16 +132,23 @@ class PeerApis:
     def __getitem__(self, name: str) -> PeerApi:
         return self.nodes[name]
 
-    def declare(self, home: str, name: str, *, durable: bool = True) -> None:
+    def declare(
+        self,
+        home: str,
+        name: str,
+        *,
+        durable: bool = True,
+        arguments: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         """Have a queue in ``/``, with that home."""
         self._queues += 1
-        definition = QueueDefinition(1_000 + self._queues, name, False, {}, durable)
+        definition = QueueDefinition(1_000 + self._queues, name, False, dict(arguments), durable)
         for node in self.nodes.values():
             vhost = node.broker.vhosts["/"]
             if node.name == home:
                 node.lone.take(
                     lambda vhost=vhost: vhost.declare_queue(  # type: ignore[misc]
-                        name, durable=durable
+                        name, durable=durable, arguments=dict(arguments)
                     )
                 )
             else:
@@ -174,11 +183,20 @@ class PeerApis:
     async def ask(self, asking: str, asked: str, arguments: Row) -> tuple[int, Row]:
         """The status and the JSON with which ``asked`` answers a request that ``asking`` passes
         on."""
+        status, body = await self._answer(asking, asked, arguments)
+        row: Row = json.loads(body)
+        return status, row
+
+    async def ask_for_rows(self, asking: str, asked: str, arguments: Row) -> list[Row]:
+        """The rows with which ``asked`` answers a request for a list that ``asking`` passes on."""
+        _, body = await self._answer(asking, asked, arguments)
+        return [json.loads(line) for line in body.splitlines()]
+
+    async def _answer(self, asking: str, asked: str, arguments: Row) -> tuple[int, bytes]:
         found: list[Gathered] = []
         self.nodes[asking].peers.ask([asked], KIND, arguments, found.append)
         while not found:
             await asyncio.sleep(0)
             self.net.settle()
         answer = found[0].answers[asked]
-        row: Row = json.loads(answer.body)
-        return answer.head["status"], row
+        return answer.head["status"], bytes(answer.body)

@@ -27,6 +27,7 @@ class _Session:
         self.pair = LinkPair().opened()
         self.output = LaneOutput(self.pair.dialer.link, Lane.DELIVER, lambda link: None)
         self.leases = HeldLeases()
+        self.node = "origin"
         self.leaving: Until | None = None
         self.delivered = 0
         self.starved: list[AttachedConsumer] = []

@@ -92,6 +92,23 @@ def test_a_consumer_gets_as_many_as_it_was_granted() -> None:
     assert (queue.ready, queue.unacked) == (1, 3)
 
 
+def test_a_consumer_says_from_where_it_is_attached_after_the_link_too() -> None:
+    nodes, queue = _two(x_single_active_consumer=True)
+    first, second = _Consumer(nodes, queue), _Consumer(nodes, queue)
+    active = queue.rotation.active
+    assert active is not None
+    assert active.attached_from == ("a", first.number)
+    first.leave()
+    after = queue.rotation.active
+    assert after is not None
+    assert after.attached_from == ("a", second.number)
+    nodes.cut("a", "b")
+    assert (active.attached_from, after.attached_from) == (
+        ("a", first.number),
+        ("a", second.number),
+    )
+
+
 def test_a_message_goes_while_there_are_any_octets() -> None:
     nodes, queue = _two()
     consumer = _Consumer(nodes, queue, octets=5)

@@ -93,6 +93,15 @@ def test_a_lease_that_was_got_is_stale_when_the_home_was_lost(nodes: ScriptedNod
     assert nodes.queue.unacked == 0
 
 
+def test_a_consumer_has_the_number_by_which_its_home_knows_it(nodes: ScriptedNodes) -> None:
+    nodes.consume()
+    (consumer,) = nodes.queue.consumers
+    (number,) = nodes.home.takers
+    assert nodes.queue.attachment_number(consumer) == number
+    nodes.take(nodes.taker.gone)
+    assert nodes.queue.attachment_number(consumer) == 0
+
+
 def test_a_consumer_whose_home_is_lost_as_it_comes_is_refused(nodes: ScriptedNodes) -> None:
     nodes.ask(BasicConsume("q", "tag"))
     nodes.lone.take(nodes.home.lose)

@@ -31,6 +31,7 @@ class Taker:
     weight = 1
     requeue = AT_ITS_PLACE
     leaving = None
+    attached_from = None
 
     def __init__(self, vhost: VHost) -> None:
         self.taken: list[Lease] = []

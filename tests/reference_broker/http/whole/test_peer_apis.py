@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from mqkit.wire.methods import BasicConsume, ConnectionClose, QueueDeclare
+from mqkit.wire.methods import BasicCancel, BasicConsume, ConnectionClose, QueueDeclare
 from reference_broker.cluster.membership.records import NodeState
 from reference_broker.core.access.permission import Permission
 from reference_broker.core.alarms import Alarm
+from reference_broker.core.queue.ports import AttachedFrom
 from reference_broker.http.request import peers
 from reference_broker.http.serving import peer_requests
 from reference_broker.testing.apis.peer_apis import PeerApis
@@ -94,13 +97,26 @@ async def test_a_queue_is_shown_by_its_home() -> None:
     assert (await apis.get("a", "/api/queues/%2F/other")).status_code == 404
 
 
-def _consume(apis: PeerApis, node: str, port: int) -> None:
-    """A client of the node consumes from ``q``, and its home knows of it, wherever that is."""
-    _client(apis, node, port).send(1, BasicConsume("q", f"at {node}"))
-    if node != "b":
-        apis[node].lone.take(apis[node].homes["b"].takers[1].attached)
-        queue = apis["b"].broker.vhosts["/"].queues["q"]
-        apis["b"].lone.take(lambda: queue.add_consumer(LoneConsumer(f"at {node}")))
+def _consume(apis: PeerApis, node: str, port: int) -> Callable[[], None]:
+    """A client of the node consumes from ``q``, and its home knows of it, wherever that is. Returns
+    how to cancel that."""
+    client = _client(apis, node, port)
+    client.send(1, BasicConsume("q", f"at {node}"))
+    cancel = partial(client.send, 1, BasicCancel(f"at {node}"))
+    if node == "b":
+        return cancel
+    number, taker = list(apis[node].homes["b"].takers.items())[-1]
+    apis[node].lone.take(taker.attached)
+    consumer = LoneConsumer(f"at {node}", attached_from=AttachedFrom(node, number))
+    queue = apis["b"].broker.vhosts["/"].queues["q"]
+    apis["b"].lone.take(lambda: queue.add_consumer(consumer))
+
+    def cancel_elsewhere() -> None:
+        cancel()
+        apis["b"].lone.take(lambda: queue.remove_consumer(consumer))
+        apis[node].lone.take(taker.detached)
+
+    return cancel_elsewhere
 
 
 async def test_the_consumers_of_a_queue_are_those_of_all_nodes_at_any() -> None:
@@ -127,6 +143,75 @@ async def test_the_consumers_of_a_queue_are_those_of_all_nodes_at_any() -> None:
     answer = await apis.get("a", "/api/queues/%2F/q")
     assert len(answer.json()["consumer_details"]) == 2
     assert answer.headers[peers.UNREACHABLE] == "mqkit@c"
+
+
+SINGLE = {"x-single-active-consumer": True}
+WAITING, ACTIVE = (False, "waiting"), (True, "single_active")
+
+
+def _activities(rows: list[dict[str, Any]]) -> list[tuple[str, bool, str]]:
+    return sorted((row["consumer_tag"], row["active"], row["activity_status"]) for row in rows)
+
+
+async def _all_activities(apis: PeerApis, at: str) -> list[list[tuple[str, bool, str]]]:
+    """The consumers as a node lists them, and shows them with their queue and their channels."""
+    rows = (await apis.get(at, "/api/consumers")).json()
+    row = (await apis.get(at, "/api/queues/%2F/q")).json()
+    of_channels = [
+        each
+        for name in {each["channel_details"]["name"] for each in rows}
+        for each in (await apis.get(at, f"/api/channels/{quote(name, safe='')}")).json()[
+            "consumer_details"
+        ]
+    ]
+    for each in (*rows, row, *row["consumer_details"], *of_channels):
+        assert not [name for name in each if name.startswith("mqkit")]
+    return [_activities(each) for each in (rows, row["consumer_details"], of_channels)]
+
+
+async def test_the_single_active_consumer_is_shown_as_such_at_any_node() -> None:
+    apis = PeerApis("a", "b", "c")
+    apis.declare("b", "q", arguments=SINGLE)
+    apis.declare("c", "other")
+    tags = ["at c", "at a", "at b", "at a"]
+    cancels = [_consume(apis, tag[-1], 1 + port) for port, tag in enumerate(tags)]
+    for number, cancel in enumerate(cancels):
+        waiting = [(tag, *WAITING) for tag in tags[number + 1 :]]
+        expected = sorted([(tags[number], *ACTIVE), *waiting])
+        for at in "abc":
+            assert await _all_activities(apis, at) == [expected] * 3
+        cancel()
+    assert await _all_activities(apis, "a") == [[]] * 3
+
+
+async def test_activity_may_be_a_column_and_sorted_by() -> None:
+    apis = PeerApis("a", "b", "c")
+    apis.declare("b", "q", arguments=SINGLE)
+    for port, node in enumerate("ca"):
+        _consume(apis, node, 1 + port)
+    for at in "abc":
+        rows = (await apis.get(at, "/api/consumers?columns=active,consumer_tag&sort=active")).json()
+        assert rows == [
+            {"active": False, "consumer_tag": "at a"},
+            {"active": True, "consumer_tag": "at c"},
+        ]
+        only = (await apis.get(at, "/api/queues/%2F/q?columns=name,consumer_details")).json()
+        assert [each["active"] for each in only["consumer_details"]].count(True) == 1
+        assert list(only) == ["name", "consumer_details"]
+        assert (await apis.get(at, "/api/queues/%2F/q?columns=name")).json() == {"name": "q"}
+
+
+async def test_a_home_that_is_cut_off_says_of_nobody_that_it_is_the_active_one() -> None:
+    apis = PeerApis("a", "b", "c")
+    apis.declare("b", "q", arguments=SINGLE)
+    for port, node in enumerate("ca"):
+        _consume(apis, node, 1 + port)
+    apis.cut("a", "b")
+    answer = await apis.get("a", "/api/consumers")
+    assert _activities(answer.json()) == [("at a", *WAITING), ("at c", *WAITING)]
+    assert answer.headers[peers.UNREACHABLE] == "mqkit@b"
+    answer = await apis.get("c", "/api/consumers")
+    assert _activities(answer.json()) == [("at a", *WAITING), ("at c", *ACTIVE)]
 
 
 async def test_queues_of_a_home_without_a_link_are_down_and_the_answer_says_so() -> None:

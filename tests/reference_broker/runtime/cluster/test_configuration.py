@@ -45,8 +45,9 @@ def test_links_with_tls_verify_both_ends(settings: ClusterSettings, tmp_path: Pa
     files = LinkFiles(node.certificate, node.key, authority.path)
     made = cluster_config(replace(settings, tls=files), "a")
     assert made.tls is not None
-    assert made.tls.accepting.verify_mode is made.tls.dialling.verify_mode is ssl.CERT_REQUIRED
-    assert made.tls.dialling.check_hostname
+    accepting, dialling = made.tls.for_accepting(), made.tls.for_dialling()
+    assert accepting.verify_mode is dialling.verify_mode is ssl.CERT_REQUIRED
+    assert dialling.check_hostname
 
 
 def test_what_cannot_be_used_is_named(settings: ClusterSettings, tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_what_cannot_be_used_is_named(settings: ClusterSettings, tmp_path: Path)
             replace(settings, etcd=replace(settings.etcd, password_file=nothing)),
             "the password for etcd can't be read from",
         ),
-        (replace(settings, tls=LinkFiles(nothing, nothing, nothing)), "TLS between nodes"),
+        (replace(settings, tls=LinkFiles(nothing, nothing, nothing)), "TLS certificate"),
     ]
     for wrong, said in cases:
         with pytest.raises(BadConfiguration, match=said) as raised:

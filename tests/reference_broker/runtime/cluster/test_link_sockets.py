@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import pytest
-import trustme
 import uvloop
 
+from mqkit.testing.certificates import Authority
 from reference_broker.cluster.link.greetings import ACCEPTED_MAX
 from reference_broker.cluster.link.preface import PREFACE_BYTES, decode_preface
 from reference_broker.runtime.cluster.link_sockets import LinkSockets
 from reference_broker.runtime.cluster.tls import LinkTls
+from reference_broker.runtime.cluster_settings import LinkFiles
 from reference_broker.testing.socket_node import SocketNode
 
 TIMEOUT_S = 10
@@ -28,13 +29,11 @@ async def _until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
-def _tls() -> LinkTls:
-    authority = trustme.CA()
-    accepting = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert("127.0.0.1").configure_cert(accepting)
-    dialling = ssl.create_default_context()
-    authority.configure_trust(dialling)
-    return LinkTls(accepting, dialling)
+def _tls(folder: Path) -> LinkTls:
+    """TLS with a certificate of a new authority. Each one replaces the files of the one before."""
+    signing = Authority(folder)
+    node = signing.issue("node", "127.0.0.1")
+    return LinkTls(LinkFiles(node.certificate, node.key, signing.path))
 
 
 async def _linked(tls: LinkTls | None) -> None:
@@ -57,8 +56,56 @@ def test_nodes_are_linked_and_told_of_the_end() -> None:
     asyncio.run(_linked(None))
 
 
-def test_nodes_are_linked_by_tls() -> None:
-    asyncio.run(_linked(_tls()))
+def test_nodes_are_linked_by_tls(tmp_path: Path) -> None:
+    asyncio.run(_linked(_tls(tmp_path)))
+
+
+def _heard(node: SocketNode) -> list[str]:
+    return sorted(node.mesh.last_heard)
+
+
+def test_links_that_are_made_after_a_renewal_have_the_renewed_certificates(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        tls = _tls(tmp_path)
+        b, c = (SocketNode(name, number, tls=tls) for number, name in enumerate("bc", 2))
+        at_b, at_c = b.begin(), c.begin()
+        b.see("c", at_c)
+        await _until(lambda: (_heard(b), _heard(c)) == (["c"], ["b"]))
+        before = b.mesh.links["c"]
+        renewed = _tls(tmp_path)  # of another authority, in the same files
+        a, d = (SocketNode(name, number, tls=renewed) for number, name in ((1, "a"), (4, "d")))
+        a.begin()
+        b.see("d", d.begin())
+        a.see("b", at_b)
+        await _until(lambda: _heard(b) == ["a", "c", "d"])
+        assert b.mesh.links["c"] is before, "a link that is open has ended"
+        before.end("to be made anew")
+        b.sockets.look_at(before)
+        await _until(lambda: "c" not in b.mesh.links and "b" not in c.mesh.links)
+        b.see("c", at_c)
+        await _until(lambda: _heard(b) == ["a", "c", "d"] and _heard(c) == ["b"])
+        assert [each for node in (a, b, c, d) for each in node.reports if "TLS" in each] == []
+        for node in (a, b, c, d):
+            await node.close()
+
+    asyncio.run(scenario())
+
+
+def test_links_go_on_with_the_last_certificates_that_fit(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        tls = _tls(tmp_path)
+        other = Authority(tmp_path, "others").issue("other", "127.0.0.1")
+        (tmp_path / "node.pem").write_bytes(other.certificate.read_bytes())
+        await _linked(tls)
+
+    asyncio.run(scenario())
+    (line,) = (each.getMessage() for each in caplog.records)
+    assert line == (
+        f"TLS key {tmp_path / 'node.key'}: not the key of the first certificate in"
+        f" {tmp_path / 'node.pem'} (the TLS files before it stay in use)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,10 +140,10 @@ def test_a_dial_that_goes_on_does_not_hold_up_the_end() -> None:
     asyncio.run(scenario())
 
 
-def test_who_dials_says_the_purpose_before_tls_and_trusts_not_everybody() -> None:
+def test_who_dials_says_the_purpose_before_tls_and_trusts_not_everybody(tmp_path: Path) -> None:
     async def scenario() -> None:
         loop = asyncio.get_running_loop()
-        node = SocketNode("a", 1, tls=_tls())
+        node = SocketNode("a", 1, tls=_tls(tmp_path))
         with socket.create_server(("127.0.0.1", 0)) as listening:
             listening.setblocking(False)
             node.begin()
@@ -115,9 +162,9 @@ def test_who_dials_says_the_purpose_before_tls_and_trusts_not_everybody() -> Non
     asyncio.run(scenario())
 
 
-def test_handshakes_of_tls_that_never_end_are_bounded() -> None:
+def test_handshakes_of_tls_that_never_end_are_bounded(tmp_path: Path) -> None:
     async def scenario() -> None:
-        sockets = LinkSockets(partial(_call), _tls())
+        sockets = LinkSockets(partial(_call), _tls(tmp_path))
         pairs = [socket.socketpair() for _ in range(ACCEPTED_MAX + 1)]
         for near, _ in pairs:
             near.setblocking(False)

@@ -1,14 +1,77 @@
-"""tls: the words for a handshake that fails. The errors are OpenSSL's own, of handshakes in
-memory; between processes they are in whole/test_links_with_tls.py."""
+"""tls: the contexts of links, which follow their files, and the words for a handshake that fails.
+The errors are OpenSSL's own, of handshakes in memory; between processes they are in
+whole/test_links_with_tls.py."""
 
 from __future__ import annotations
 
 import ssl
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import trustme
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509 import CertificateBuilder, Name
 
-from reference_broker.runtime.cluster.tls import tls_failure
+from mqkit.testing.certificates import Authority
+from reference_broker.errors import BadConfiguration
+from reference_broker.runtime.cluster.tls import LinkTls, tls_failure
+from reference_broker.runtime.cluster_settings import LinkFiles
+from reference_broker.runtime.tls.certificate_clock import utc_now
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def files(authority: Authority) -> LinkFiles:
+    node = authority.issue("node", "127.0.0.1")
+    return LinkFiles(node.certificate, node.key, authority.path)
+
+
+def test_both_ends_of_links_follow_their_files(files: LinkFiles, authority: Authority) -> None:
+    tls = LinkTls(files)
+    before = tls.for_accepting(), tls.for_dialling()
+    assert (tls.for_accepting(), tls.for_dialling()) == before
+    authority.issue("node", "127.0.0.1")
+    after = tls.for_accepting(), tls.for_dialling()
+    assert before[0] is not after[0]
+    assert before[1] is not after[1]
+
+
+def test_an_authority_that_is_renewed_alone_is_taken(files: LinkFiles, tmp_path: Path) -> None:
+    tls = LinkTls(files)
+    (before,) = tls.for_dialling().get_ca_certs()
+    Authority(tmp_path, "others").path.rename(files.authority)
+    (after,) = tls.for_dialling().get_ca_certs()
+    assert before != after
+
+
+def test_a_certificate_of_a_link_that_has_expired_is_not_taken(
+    files: LinkFiles, authority: Authority, caplog: pytest.LogCaptureFixture
+) -> None:
+    tls = LinkTls(files)
+    before = tls.for_accepting()
+    authority.issue("node", "127.0.0.1", lifetime=timedelta(days=-1))
+    assert tls.for_accepting() is tls.for_accepting() is before
+    (line,) = (each.getMessage() for each in caplog.records)
+    assert line.startswith(f"TLS certificate {files.certificate}: it expired on ")
+    with pytest.raises(BadConfiguration, match="it expired on"):
+        LinkTls(files)
+
+
+def test_what_openssl_alone_refuses_is_named(files: LinkFiles) -> None:
+    key = rsa.generate_private_key(65_537, 1_024)
+    name, now = Name([]), utc_now()
+    weak = CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
+    files.certificate.write_bytes(weak.sign(key, SHA256()).public_bytes(Encoding.PEM))
+    files.key.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    with pytest.raises(BadConfiguration, match=r"TLS between nodes: certificate .*KEY_TOO_SMALL"):
+        LinkTls(files)
 
 
 def _error_of(to_server: bytes) -> OSError:

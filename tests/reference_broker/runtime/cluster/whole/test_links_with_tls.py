@@ -177,3 +177,15 @@ def test_a_node_that_has_been_given_a_valid_certificate_is_linked(
     nodes["b"].start(*certificates.options("b", "good"))
     _until(_has(nodes, "a", "linked with node 'b'"))
     _until(_has(nodes, "b", "linked with node 'a'"))
+
+
+def test_a_node_whose_files_are_renewed_is_linked_without_a_start(
+    nodes: Cluster, certificates: Certificates
+) -> None:
+    nodes["a"].start(*certificates.options("a", "good"))
+    nodes["b"].start(*certificates.options("b", "untrusted"))
+    nodes.await_ready("a", "b")
+    _until(_has(nodes, "a", REFUSED))
+    certificates.options("b", "good")
+    _until(_has(nodes, "a", "linked with node 'b'"))
+    _until(_has(nodes, "b", "linked with node 'a'"))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from threading import Event
+from urllib.parse import quote
+
 import httpx
 import pika
 import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 
 from mqkit.testing import Cluster
+
+END_S = 30
 
 STORED = pika.BasicProperties(delivery_mode=2)
 
@@ -82,3 +89,50 @@ def test_a_queue_has_the_consumers_of_all_nodes(nodes: Cluster) -> None:
         assert found == [(f"at {name}", f"mqkit@{name}") for name in "abc"]
     for connection in connections.values():
         connection.close()
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + END_S
+    while not holds():
+        assert time.monotonic() < end
+        Event().wait(0.05)  # for other processes, and nobody tells it
+
+
+def _activities(rows: list[dict[str, object]]) -> dict[object, tuple[object, object]]:
+    return {row["consumer_tag"]: (row["active"], row["activity_status"]) for row in rows}
+
+
+def _shown_activities(nodes: Cluster) -> list[dict[object, tuple[object, object]]]:
+    """The consumers of ``single`` as each node lists them, and shows them with their queue and
+    their channels."""
+    found: list[dict[object, tuple[object, object]]] = []
+    for node in nodes.nodes.values():
+        api = f"{node.management_url}/api"
+        rows = httpx.get(f"{api}/consumers/%2F").json()
+        rows = [row for row in rows if row["queue"]["name"] == "single"]
+        details = httpx.get(f"{api}/queues/%2F/single").json()["consumer_details"]
+        of_channels = [
+            each
+            for row in rows
+            for each in httpx.get(
+                f"{api}/channels/{quote(row['channel_details']['name'], safe='')}"
+            ).json()["consumer_details"]
+        ]
+        found += map(_activities, (rows, details, of_channels))
+    return found
+
+
+def test_the_single_active_consumer_is_shown_as_such_at_all_nodes(nodes: Cluster) -> None:
+    opened = {
+        name: pika.BlockingConnection(pika.URLParameters(node.url))
+        for name, node in nodes.nodes.items()
+    }
+    alone = {"x-single-active-consumer": True}
+    opened["b"].channel().queue_declare("single", durable=True, arguments=alone)
+    for name in "cab":
+        opened[name].channel().basic_consume("single", lambda *_: None, consumer_tag=f"at {name}")
+    tags = ["at c", "at a", "at b"]
+    while tags:
+        expected = dict.fromkeys(tags, (False, "waiting")) | {tags[0]: (True, "single_active")}
+        _until(lambda expected=expected: _shown_activities(nodes) == [expected] * 9)  # type: ignore[misc]
+        opened[tags.pop(0)[-1]].close()

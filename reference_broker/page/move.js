@@ -11,6 +11,7 @@ const REQUEST_MAX = 1000; // so that the progress is seen, and leaving the page 
 const STOPPED = {
   empty: "nothing is ready any more",
   destination_full: "the other queue is full",
+  destination_down: "the node of the other queue is down",
   queue_deleted: "one of the queues was deleted",
 };
 
@@ -51,8 +52,8 @@ export class MovePanel {
         "p",
         { class: "quiet" },
         "Ready messages go from the head of this queue to the end of another one of the same" +
-          " virtual host. Where both are durable, not even a crash loses or doubles a persistent" +
-          " message.",
+          " virtual host. Where both are durable, and on one node, not even a crash loses or" +
+          " doubles a persistent message.",
       ),
       element(
         "form",

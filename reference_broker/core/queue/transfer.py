@@ -45,6 +45,8 @@ class Stop(StrEnum):
     """The next one would exceed the destination's length limit."""
     GONE = "queue_deleted"
     """One of the two was deleted meanwhile."""
+    DOWN = "destination_down"
+    """The home of the destination, another node, is down or was lost."""
     ABSENT = "absent"
     """The next one has to be read first: have :meth:`Backlog.await_head` say when to go on."""
 

@@ -3,14 +3,17 @@
 publish, tx.commit     to each home at once; the client's answer waits for what the homes say
 a dead letter          to the other nodes first; when all of them have it, to the queues here,
                        with which it leaves the queue that it comes from (:class:`RemoteLetter`)
+a moved message        see :mod:`remote_transfer`
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from reference_broker.core.queue.fan_out import distribute
+from reference_broker.core.remote.handover import Outcome, hand_over
 from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.core.work.until import NotYet
 
@@ -26,10 +29,6 @@ if TYPE_CHECKING:
 
 RETRY_MS = 1_000
 """Milliseconds after which a dead letter is sent again that a home may not have: it was lost."""
-
-
-_DOWN = -1
-"""The era in which nothing comes to a home that is down."""
 
 
 def are_all_here(queues: Sequence[Queue]) -> bool:
@@ -123,13 +122,10 @@ class RemoteLetter:
         self._send_here()
 
     def _send_to(self, home: Home, ids: Sequence[int]) -> None:
-        refused: list[None] = []
-        era = home.era if home.is_up else _DOWN
-        number = home.publish(ids, self._content.again(), lambda: refused.append(None))
-        home.confirmed.when_at(number, lambda: self._answered(home, era, bool(refused)))
+        hand_over(home, ids, self._content, partial(self._answered, home))
 
-    def _answered(self, home: Home, era: int, is_refused: bool) -> None:
-        if is_refused and home.era != era:  # nobody knows whether the home has it
+    def _answered(self, home: Home, outcome: Outcome) -> None:
+        if outcome is Outcome.LOST:
             self._env.deadlines.at(self._env.moment.wall_ms + RETRY_MS, self.send)
             return
         del self._away[home]  # a queue that is full has refused it, as it would have here

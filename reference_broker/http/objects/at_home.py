@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reference_broker.core.base.names import described
-from reference_broker.core.queue.queue import Queue
 from reference_broker.core.remote.remote_queue import RemoteQueue
 from reference_broker.http.request.answer import ApiError, Row, bad_request
 from reference_broker.http.request.peers import Peers, asked_by, carried_out_by, shown_node
@@ -38,21 +37,3 @@ class AtHome:
                 reason = f"home node '{shown_node(node)}' of the queue is down or inaccessible"
                 raise ApiError(HTTPStatus.NOT_FOUND, "not_found", reason)
             return await carried_out_by(request, self._peers, node, body)
-
-
-def require_one_home(source: Queue, destination: Queue, here: str) -> None:
-    """Raises :exc:`ApiError` 400 for queues of different nodes; those of this one are ``here``:
-    messages go from queue to queue in one step, which two nodes can't do."""
-    homes = [_home_of(queue, here) for queue in (source, destination)]
-    if homes[0] != homes[1]:
-        names = [
-            described("queue", each.name, each.env.vhost_name) for each in (source, destination)
-        ]
-        raise bad_request(
-            f"the home of {names[0]} is node {homes[0]}, that of {names[1]} is node {homes[1]}:"
-            " messages are moved between queues of one node"
-        )
-
-
-def _home_of(queue: Queue, here: str) -> str:
-    return shown_node(queue.home.node) if isinstance(queue, RemoteQueue) else here

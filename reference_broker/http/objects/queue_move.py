@@ -5,6 +5,7 @@ RabbitMQ has no such path: its own page makes a shovel, which is a plugin.
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
@@ -13,19 +14,27 @@ from starlette.responses import Response
 
 from reference_broker.core.access.permission import Action
 from reference_broker.core.base.limits import MIB
+from reference_broker.core.base.names import described
+from reference_broker.core.exchange.deduplication_rule import DeduplicationRule
 from reference_broker.core.exchange.exchange import DEFAULT_EXCHANGE
 from reference_broker.core.queue.queue import Queue
 from reference_broker.core.queue.transfer import Stop, Transfer
 from reference_broker.core.remote.remote_queue import RemoteQueue
+from reference_broker.core.remote.remote_transfer import RemoteTransfer, keeps_what_it_has
 from reference_broker.errors import AmqpError, ReplyCode
 from reference_broker.http.access.vhosts import vhost_of
-from reference_broker.http.objects.at_home import AtHome, require_one_home
+from reference_broker.http.objects.at_home import AtHome
 from reference_broker.http.request.answer import ApiError, Row, bad_request, json_response
 from reference_broker.http.request.authentication import not_authorised
 from reference_broker.http.request.authorization import entered
 from reference_broker.http.request.body import BESIDE_THE_MESSAGE_BYTES, read_object
-from reference_broker.http.request.core_input import CoreInputs, refuse_while_short
+from reference_broker.http.request.core_input import (
+    DISK_TIMEOUT_S,
+    CoreInputs,
+    refuse_while_short,
+)
 from reference_broker.http.request.host import Host
+from reference_broker.http.request.peers import shown_node
 from reference_broker.http.request.turn_share import next_turn
 
 MOVE_MESSAGES_MAX = 5_000
@@ -72,10 +81,10 @@ class QueueMove:
         self._inputs = CoreInputs(host)
 
     async def move(self, request: Request) -> Response:
-        """Move messages from the head to the end of another queue of the virtual host, which has
-        the same home, and answer when that is on disk. ``moved`` says how many, ``messages_ready``
-        how many are left, and ``stopped`` why no more: ``count`` (ask again if ``messages_ready``
-        is not 0), ``empty``, ``destination_full`` or ``queue_deleted``.
+        """Move messages from the head to the end of another queue of the virtual host, and answer
+        when that is on disk. ``moved`` says how many, ``messages_ready`` how many are left, and
+        ``stopped`` why no more: ``count`` (ask again if ``messages_ready`` is not 0), ``empty``,
+        ``destination_full``, ``destination_down`` or ``queue_deleted``.
 
         Not idempotent: after a lost answer, look how many are left.
         """
@@ -84,25 +93,55 @@ class QueueMove:
         with self._inputs.begin(request) as broker:
             refuse_while_short(broker)
             source, destination = self._queues(request, wanted.destination)
-            require_one_home(source, destination, self._host.node().name)
-            if not isinstance(source, RemoteQueue):
-                limit = source.ready if wanted.limit is None else wanted.limit
-                moving = _Moving(source, destination, min(limit, MOVE_MESSAGES_MAX))
-                moving.advance()
-                head = self._inputs.head_of(source) if moving.stop is Stop.ABSENT else None
+            limit = source.ready if wanted.limit is None else wanted.limit
+            count = min(limit, MOVE_MESSAGES_MAX)
         if isinstance(source, RemoteQueue):
             return await self._at_home.ask(request, source, wanted.body())
-        while not moving.done:
+        if isinstance(destination, RemoteQueue):
+            _require_movable_to(destination)
+            moved, stop = await self._move_away(source, destination, count)
+        else:
+            moved, stop = await self._move_here(request, source, destination, count)
+        if moved:
+            await self._inputs.on_disk()
+        row = {"moved": moved, "messages_ready": source.ready, "stopped": stop.value}
+        return json_response(row)
+
+    async def _move_here(
+        self, request: Request, source: Queue, destination: Queue, count: int
+    ) -> tuple[int, Stop]:
+        moving = _Moving(source, destination, count)
+        while True:
+            head = None
+            with self._inputs.go_on():
+                moving.advance()
+                if moving.stop is Stop.ABSENT:
+                    head = self._inputs.head_of(source)
+            if moving.done:
+                return moving.moved, moving.stop
             if head is not None:
                 await head
             await next_turn(request)
-            with self._inputs.go_on():
-                moving.advance()
-                head = self._inputs.head_of(source) if moving.stop is Stop.ABSENT else None
-        if moving.moved:
-            await self._inputs.on_disk()
-        row = {"moved": moving.moved, "messages_ready": source.ready, "stopped": moving.stop.value}
-        return json_response(row)
+
+    async def _move_away(
+        self, source: Queue, destination: RemoteQueue, count: int
+    ) -> tuple[int, Stop]:
+        transfer = RemoteTransfer(source, destination, count, MOVE_BYTES_MAX)
+        try:
+            async with asyncio.timeout(DISK_TIMEOUT_S):
+                await self._inputs.perform(transfer.steps(), source.env.vhost_name)
+        except TimeoutError:
+            raise ApiError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "not_confirmed",
+                f"node {shown_node(destination.home.node)} has not answered for"
+                f" {DISK_TIMEOUT_S:g} s; {transfer.moved} messages were moved, and those on their"
+                " way may be",
+            ) from None
+        finally:
+            transfer.give_up()
+        assert transfer.stop is not None  # the steps have ended
+        return transfer.moved, transfer.stop
 
     def _queues(self, request: Request, destination: str) -> tuple[Queue, Queue]:
         """Source and destination. The user must be able to read the one, and to write to the
@@ -123,6 +162,22 @@ class QueueMove:
         if destination == name:
             raise bad_request("a queue can't be moved into itself")
         return source, vhost.queue_for(destination, None)
+
+
+def _require_movable_to(destination: RemoteQueue) -> None:
+    """Raises :exc:`ApiError` 400 for a queue of another node that might drop what is moved, or
+    something else for it."""
+    where = described("queue", destination.name, destination.env.vhost_name)
+    at = f"{where} at node {shown_node(destination.home.node)}"
+    if DeduplicationRule.of_stored_queue(destination.arguments) is not None:
+        raise bad_request(
+            f"{at} drops messages that it has seen: move them at that node, from a queue of its own"
+        )
+    if not keeps_what_it_has(destination.limits):
+        raise bad_request(
+            f"{at} drops messages where there are too many bytes: move them at that node,"
+            " from a queue of its own"
+        )
 
 
 class _Moving:

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from mqkit.wire import Properties
+from reference_broker.core.exchange.definitions import QueueDefinition
 from reference_broker.core.message.content import Content
 from reference_broker.core.remote.ports import Answer, Counts, Got, Purged, Settlement
 from reference_broker.errors import ChannelException, ReplyCode
+from reference_broker.http.objects import queue_move
 from reference_broker.http.objects.health import ALIVENESS_QUEUE
 from reference_broker.http.rows.message import header_of
 from reference_broker.testing.apis.asgi_client import AsgiAnswer
@@ -192,24 +194,103 @@ async def test_a_deletion_with_conditions_while_the_home_is_down(
     assert (await apis.request("a", "DELETE", QUEUE)).status_code == 204
 
 
-@pytest.mark.parametrize(
-    ("source", "home", "destination"), [("q", "b", "here"), ("here", "a", "q")]
-)
-async def test_messages_are_moved_between_queues_of_one_node_alone(
-    apis: PeerApis, source: str, home: str, destination: str
-) -> None:
+async def _moving_to_q(apis: PeerApis, count: int) -> asyncio.Task[AsgiAnswer]:
+    """A request at ``a``, which has such messages in ``here``, that has sent what it may."""
+    client = apis["a"].lone.client()
     apis.declare("a", "here")
-    for at in "ab":
-        answer = await apis.request(
-            at, "POST", f"/api/queues/%2F/{source}/move", json={"destination": destination}
-        )
-        assert answer.status_code == 400
-        other = "ab".replace(home, "")
-        assert answer.json()["reason"] == (
-            f"the home of queue '{source}' in vhost '/' is node mqkit@{home}, that of queue"
-            f" '{destination}' in vhost '/' is node mqkit@{other}: messages are moved between"
-            " queues of one node"
-        )
+    for number in range(count):
+        client.publish("here", b"%d" % number)
+    path = "/api/queues/%2F/here/move"
+    asking = asyncio.create_task(apis.request("a", "POST", path, json={"destination": "q"}))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    return asking
+
+
+async def test_messages_are_moved_to_a_queue_of_another_node(
+    apis: PeerApis, home: ScriptedHome
+) -> None:
+    asking = await _moving_to_q(apis, 3)
+    assert [(it.queue_ids, it.content.body) for it in home.published] == [
+        ((_queue_id(apis),), b"%d" % number) for number in range(3)
+    ]
+    assert not asking.done()
+    apis["a"].lone.take(home.confirm)
+    assert (await asking).json() == {"moved": 3, "messages_ready": 0, "stopped": "count"}
+
+
+async def test_a_move_whose_destination_is_lost_meanwhile(
+    apis: PeerApis, home: ScriptedHome
+) -> None:
+    asking = await _moving_to_q(apis, 3)
+    apis["a"].lone.take(partial(home.confirm, 1))
+    apis["a"].lone.take(home.lose)
+    answer = (await asking).json()
+    assert answer == {"moved": 1, "messages_ready": 2, "stopped": "destination_down"}
+    path = "/api/queues/%2F/here/move"
+    again = await apis.request("a", "POST", path, json={"destination": "q"})
+    assert again.json() == {"moved": 0, "messages_ready": 2, "stopped": "destination_down"}
+
+
+async def test_a_move_whose_destination_is_full(apis: PeerApis, home: ScriptedHome) -> None:
+    asking = await _moving_to_q(apis, 2)
+    apis["a"].lone.take(partial(home.confirm, 1))
+    apis["a"].lone.take(partial(home.refuse, 2))
+    apis["a"].lone.take(home.confirm)
+    answer = (await asking).json()
+    assert answer == {"moved": 1, "messages_ready": 1, "stopped": "destination_full"}
+
+
+async def test_what_a_client_that_has_gone_moved_is_settled(
+    apis: PeerApis, home: ScriptedHome
+) -> None:
+    asking = await _moving_to_q(apis, 60)
+    sent = len(home.published)
+    assert sent < 60
+    asking.cancel()
+    await asyncio.wait([asking])
+    for _ in range(5):
+        await asyncio.sleep(0)
+    apis["a"].lone.take(home.confirm)
+    here = apis["a"].broker.vhosts["/"].queues["here"]
+    assert (len(home.published), here.ready, here.unacked) == (sent, 60 - sent, 0)
+
+
+async def test_a_destination_elsewhere_that_does_not_answer(
+    apis: PeerApis, home: ScriptedHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue_move, "DISK_TIMEOUT_S", 0.01)
+    answer = await (await _moving_to_q(apis, 2))
+    assert answer.status_code == 503
+    assert answer.json()["reason"] == (
+        "node mqkit@b has not answered for 0.01 s; 0 messages were moved, and those on their way"
+        " may be"
+    )
+    apis["a"].lone.take(home.confirm)
+    here = apis["a"].broker.vhosts["/"].queues["here"]
+    assert (here.ready, here.unacked) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"x-max-length-bytes": 5}, "drops messages where there are too many bytes"),
+        ({"x-message-id-window": 5}, "drops messages that it has seen"),
+    ],
+)
+async def test_a_queue_elsewhere_that_might_drop_what_is_moved(
+    apis: PeerApis, home: ScriptedHome, arguments: dict[str, Any], reason: str
+) -> None:
+    definition = QueueDefinition(77, "drops", False, arguments)
+    apis["a"].broker.vhosts["/"].enter_queue(definition, home)
+    apis.declare("a", "here")
+    path = "/api/queues/%2F/here/move"
+    answer = await apis.request("a", "POST", path, json={"destination": "drops"})
+    assert answer.status_code == 400
+    assert answer.json()["reason"] == (
+        f"queue 'drops' in vhost '/' at node mqkit@b {reason}: move them at that node, from a"
+        " queue of its own"
+    )
 
 
 async def test_messages_are_moved_at_any_node(apis: PeerApis) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 
 from mqkit.testing import Cluster
+from reference_broker.core.base.limits import MIB
 
 END_S = 30
 
@@ -66,9 +68,126 @@ def test_dead_letters_are_reprocessed_at_any_node(nodes: Cluster) -> None:
     assert answer.json() == {"reprocessed": 7, "skipped": 0}
     row = httpx.get(f"{nodes['c'].management_url}/api/queues/%2F/dying").json()
     assert (row["messages"], row["node"]) == (7, "mqkit@b")
-    apart = _post(nodes, "c", "queues/%2F/lot/move", {"destination": "origin"})
-    assert apart.status_code == 400
-    assert "node mqkit@b, that of queue 'origin'" in apart.json()["reason"]
+
+
+def _declared(nodes: Cluster, at: str, queue: str, arguments: dict[str, object]) -> None:
+    with pika.BlockingConnection(pika.URLParameters(nodes[at].url)) as connection:
+        connection.channel().queue_declare(queue, durable=True, arguments=arguments)
+
+
+def _apart(nodes: Cluster, bodies: list[bytes], **arguments: object) -> None:
+    """``from a`` at ``a`` with such messages, of which each third is transient, and ``to b``, which
+    is empty, at ``b``."""
+    for at, queue in (("a", "from a"), ("b", "to b")):
+        httpx.delete(f"{nodes['c'].management_url}/api/queues/%2F/{queue}", timeout=30)
+        _declared(nodes, at, queue, arguments if at == "b" else {})
+    with pika.BlockingConnection(pika.URLParameters(nodes["a"].url)) as connection:
+        channel = connection.channel()
+        channel.confirm_delivery()
+        for number, body in enumerate(bodies):
+            properties = pika.BasicProperties(
+                delivery_mode=2 if number % 3 else 1, headers={"n": number}, message_id=str(number)
+            )
+            channel.basic_publish("", "from a", body, properties)
+
+
+def _found(nodes: Cluster, at: str, queue: str) -> list[tuple[bytes, int, str, bool]]:
+    """All that a queue has: the body, the header, the routing key, and true for what was there
+    before."""
+    found: list[tuple[bytes, int, str, bool]] = []
+    with pika.BlockingConnection(pika.URLParameters(nodes[at].url)) as connection:
+        channel = connection.channel()
+        while True:
+            method, properties, body = channel.basic_get(queue, auto_ack=True)
+            if method is None:
+                return found
+            assert set(properties.headers) == {"n"}
+            number = properties.headers["n"]
+            found.append((body, number, method.routing_key, method.redelivered))
+
+
+def _moved(nodes: Cluster, at: str, **more: object) -> dict[str, object]:
+    answer = _post(nodes, at, "queues/%2F/from%20a/move", {"destination": "to b", **more})
+    assert answer.status_code == 200, answer.text
+    row: dict[str, object] = answer.json()
+    return row
+
+
+def _as_published(bodies: list[bytes]) -> list[tuple[bytes, int, str, bool]]:
+    return [(body, number, "from a", False) for number, body in enumerate(bodies)]
+
+
+@pytest.mark.parametrize("at", ["a", "b", "c"])
+def test_messages_are_moved_to_another_node(nodes: Cluster, at: str) -> None:
+    bodies = [b"%d" % number for number in range(300)]
+    bodies[100] = b"x" * MIB
+    _apart(nodes, bodies)
+    assert _moved(nodes, at, count=250) == {"moved": 250, "messages_ready": 50, "stopped": "count"}
+    assert _moved(nodes, at) == {"moved": 50, "messages_ready": 0, "stopped": "count"}
+    assert _found(nodes, "a", "from a") == []
+    assert _found(nodes, "b", "to b") == _as_published(bodies)
+
+
+def test_what_was_moved_to_another_node_is_on_disk_at_both(nodes: Cluster) -> None:
+    bodies = [b"%d" % number for number in range(300)]
+    _apart(nodes, bodies)
+    assert _moved(nodes, "c")["moved"] == 300
+    for node in "ab":
+        nodes.kill(node)
+    for node in "ab":
+        nodes.start(node)
+    assert _found(nodes, "a", "from a") == []
+    there = _found(nodes, "b", "to b")
+    assert [number for _, number, *_ in there] == [number for number in range(300) if number % 3]
+
+
+@pytest.mark.parametrize("overflow", ["reject-publish", "reject-publish-dlx", "drop-head"])
+def test_a_full_queue_of_another_node_gets_what_it_has_room_for(
+    nodes: Cluster, overflow: str
+) -> None:
+    bodies = [b"%d" % number for number in range(30)]
+    _apart(nodes, bodies, **{"x-max-length": 12, "x-overflow": overflow})
+    stopped = "destination_full"
+    assert _moved(nodes, "c") == {"moved": 12, "messages_ready": 18, "stopped": stopped}
+    assert _moved(nodes, "b") == {"moved": 0, "messages_ready": 18, "stopped": stopped}
+    assert _found(nodes, "c", "from a") + _found(nodes, "c", "to b") == (
+        _as_published(bodies)[12:] + _as_published(bodies)[:12]
+    )
+
+
+def test_a_move_to_a_node_that_is_down_keeps_all(nodes: Cluster) -> None:
+    bodies = [b"%d" % number for number in range(30)]
+    _apart(nodes, bodies)
+    assert _moved(nodes, "c", count=10)["moved"] == 10
+    nodes.kill("b")
+    down = _moved(nodes, "c")
+    assert down == {"moved": 0, "messages_ready": 20, "stopped": "destination_down"}
+    assert _found(nodes, "a", "from a") == _as_published(bodies)[10:]
+    nodes.start("b")
+
+
+def test_a_move_that_loses_the_node_half_way_loses_no_message(nodes: Cluster) -> None:
+    bodies = [b"%d" % number for number in range(5_000)]
+    _apart(nodes, bodies)
+    with ThreadPoolExecutor(1) as pool:
+        moving = pool.submit(_moved, nodes, "c")
+        while httpx.get(_row_of(nodes, "to b")).json().get("messages", 0) < 200:
+            assert not moving.done()
+        nodes.kill("b")
+        answer = moving.result()
+    nodes.start("b")
+    left = [number for _, number, *_ in _found(nodes, "a", "from a")]
+    assert answer["stopped"] == "destination_down"
+    assert answer["moved"] == 5_000 - len(left)
+    assert left == list(range(5_000 - len(left), 5_000))
+    there = [number for _, number, *_ in _found(nodes, "b", "to b")]
+    assert there == sorted(set(there))
+    lost = set(range(5_000)) - set(left) - set(there)
+    assert not [number for number in lost if number % 3], "but for transient ones"
+
+
+def _row_of(nodes: Cluster, queue: str) -> str:
+    return f"{nodes['a'].management_url}/api/queues/%2F/{queue}"
 
 
 def test_a_queue_has_the_consumers_of_all_nodes(nodes: Cluster) -> None:

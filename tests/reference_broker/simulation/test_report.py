@@ -70,8 +70,8 @@ def test_a_tally_adds_up_and_shows_how_to_replay_what_failed() -> None:
 @pytest.mark.slow
 def test_results_come_in_the_order_of_seeds_whatever_the_processes() -> None:
     one, two = Tally(), Tally()
-    for result in run_in_parallel([3, 1], 1):
+    for result in run_in_parallel([8, 1], 1):  # the first one takes longer
         one.add(result)
-    for result in run_in_parallel([3, 1], 2):
+    for result in run_in_parallel([8, 1], 2):
         two.add(result)
     assert one.summary() == two.summary()

@@ -166,26 +166,18 @@ def test_another_secret_is_refused_over_tls(
     assert line.count("\n") == 1
 
 
+@pytest.mark.parametrize("is_started_again", [True, False])
 def test_a_node_that_has_been_given_a_valid_certificate_is_linked(
-    nodes: Cluster, certificates: Certificates
+    nodes: Cluster, certificates: Certificates, is_started_again: bool
 ) -> None:
     nodes["a"].start(*certificates.options("a", "good"))
     nodes["b"].start(*certificates.options("b", "untrusted"))
     nodes.await_ready("a", "b")
     _until(_has(nodes, "a", REFUSED))
-    nodes.stop("b")
-    nodes["b"].start(*certificates.options("b", "good"))
-    _until(_has(nodes, "a", "linked with node 'b'"))
-    _until(_has(nodes, "b", "linked with node 'a'"))
-
-
-def test_a_node_whose_files_are_renewed_is_linked_without_a_start(
-    nodes: Cluster, certificates: Certificates
-) -> None:
-    nodes["a"].start(*certificates.options("a", "good"))
-    nodes["b"].start(*certificates.options("b", "untrusted"))
-    nodes.await_ready("a", "b")
-    _until(_has(nodes, "a", REFUSED))
-    certificates.options("b", "good")
+    if is_started_again:
+        nodes.stop("b")
+    options = certificates.options("b", "good")  # which renews the files
+    if is_started_again:
+        nodes["b"].start(*options)
     _until(_has(nodes, "a", "linked with node 'b'"))
     _until(_has(nodes, "b", "linked with node 'a'"))

@@ -13,8 +13,6 @@ from reference_broker.core.channel.channel_state import ChannelState
 
 if TYPE_CHECKING:
     from mqkit.wire.methods import Method
-    from reference_broker.core.channel.confirms import ConfirmLedger
-    from reference_broker.core.journal.watermark import Wait
 
 
 class NoticeChannel(Protocol):
@@ -38,12 +36,11 @@ class CancelNotices:
         self._channel = channel
         self._tags: dict[str, None] = {}
 
-    def add(self, tag: str, wait: Wait, ledger: ConfirmLedger) -> None:
-        """Tell of the consumer once what is defined so far holds; or, where they are held, when
+    def add(self, tag: str) -> CancelNotice:
+        """Tell of the consumer when the notice's promise is kept; or, where they are held, when
         they are released."""
         self._tags[tag] = None
-        if not self.are_held:
-            ledger.promise(wait.position, _Notice(self, tag), wait.marks)
+        return CancelNotice(self, tag)
 
     def drop(self, tag: str) -> None:
         """The client has cancelled it. Does nothing where there is no notice of it."""
@@ -57,14 +54,13 @@ class CancelNotices:
 
     def send(self, tag: str) -> None:
         """Send that one, if it is still to be sent, and the channel is there."""
-        there = self._channel.state in (ChannelState.OPEN, ChannelState.SUSPENDED)
         if tag in self._tags:
             del self._tags[tag]
-            if there:
+            if self._channel.state in (ChannelState.OPEN, ChannelState.SUSPENDED):
                 self._channel.reply(BasicCancel(consumer_tag=tag, nowait=True))
 
 
-class _Notice:
+class CancelNotice:
     """The promise to send one."""
 
     __slots__ = ("_notices", "_tag")

@@ -196,11 +196,14 @@ class Channel:
 
     def tell_cancelled(self, tag: str) -> None:
         """Tell the client of a consumer that the broker has ended; behind the -ok, if one waits."""
-        if self.holds_notices or self.state is ChannelState.SUSPENDED:
-            self.notices = self.notices or CancelNotices(self)
-            self.notices.add(tag, self.vhost.definitions.wait(), self.broker.ledger)
-        else:
+        if not self.holds_notices and self.state is not ChannelState.SUSPENDED:
             self.reply(BasicCancel(consumer_tag=tag, nowait=True))
+            return
+        self.notices = self.notices or CancelNotices(self)
+        notice = self.notices.add(tag)
+        if not self.notices.are_held:
+            position, marks = self.vhost.definitions.wait()
+            self.broker.ledger.promise(position, notice, marks)
 
     def hold_notices(self) -> None:
         """Keep what is to be told until the request has been answered that the channel is suspended

@@ -8,7 +8,6 @@ from mqkit.wire.methods import BasicCancel, Method
 from reference_broker.core.channel.cancel_notices import CancelNotices
 from reference_broker.core.channel.channel_state import ChannelState
 from reference_broker.core.channel.confirms import ConfirmLedger
-from reference_broker.core.journal.watermark import Wait
 from reference_broker.testing.recording_journal import RecordingJournal
 
 
@@ -46,8 +45,8 @@ def ledger() -> ConfirmLedger:
 def test_a_notice_waits_for_what_is_defined(
     told: Told, notices: CancelNotices, ledger: ConfirmLedger
 ) -> None:
-    notices.add("a", Wait(10), ledger)
-    notices.add("b", Wait(20), ledger)
+    ledger.promise(10, notices.add("a"))
+    ledger.promise(20, notices.add("b"))
     assert told.tags == []
     ledger.reached(10)
     assert told.tags == ["a"]
@@ -58,20 +57,17 @@ def test_a_notice_waits_for_what_is_defined(
 def test_who_has_cancelled_it_is_not_told(
     told: Told, notices: CancelNotices, ledger: ConfirmLedger
 ) -> None:
-    notices.add("a", Wait(10), ledger)
-    notices.add("b", Wait(10), ledger)
+    ledger.promise(10, notices.add("a"))
+    ledger.promise(10, notices.add("b"))
     notices.drop("a")
     notices.drop("unknown")
     ledger.reached(10)
     assert told.tags == ["b"]
 
 
-def test_held_ones_come_when_they_are_released(
-    told: Told, notices: CancelNotices, ledger: ConfirmLedger
-) -> None:
+def test_held_ones_come_when_they_are_released(told: Told, notices: CancelNotices) -> None:
     notices.are_held = True
-    notices.add("a", Wait(10), ledger)
-    ledger.reached(10)
+    notices.add("a")
     assert told.tags == []
     notices.release()
     assert not notices.are_held
@@ -81,7 +77,7 @@ def test_held_ones_come_when_they_are_released(
 def test_a_channel_that_has_ended_is_told_nothing(
     told: Told, notices: CancelNotices, ledger: ConfirmLedger
 ) -> None:
-    notices.add("a", Wait(10), ledger)
+    ledger.promise(10, notices.add("a"))
     told.state = ChannelState.CLOSED
     ledger.reached(10)
     assert told.tags == []
@@ -90,6 +86,6 @@ def test_a_channel_that_has_ended_is_told_nothing(
 def test_a_disk_that_has_failed_says_nothing_of_it(
     told: Told, notices: CancelNotices, ledger: ConfirmLedger
 ) -> None:
-    notices.add("a", Wait(10), ledger)
+    ledger.promise(10, notices.add("a"))
     ledger.fail()
     assert told.tags == []
